@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "golden/answers.h"
+
+#include "assay/memory.h"
+
+static enum assay_status exact_f64(const struct assay_problem *p,
+                                   const struct assay_inputs *in,
+                                   const struct assay_run *run,
+                                   struct assay_exact *out,
+                                   struct assay_error *err)
+{
+    int64_t n = assay_problem_o_elems(p);
+    enum assay_status st =
+        assay_alloc("exact output", n, sizeof *out->o64, &out->o64, err);
+    if (st == ASSAY_OK)
+        st = assay_attention_f64(p, in->q, in->k, in->v, out->o64, out->lse,
+                                 run, err);
+    for (int64_t i = 0; st == ASSAY_OK && i < n; i++)
+        out->o[i] = (float)out->o64[i];
+    return st;
+}
+
+static enum assay_status error_bar(const struct assay_problem *p,
+                                   const struct assay_inputs *in,
+                                   const struct assay_run *run,
+                                   struct assay_exact *out,
+                                   struct assay_error *err)
+{
+    int64_t n = assay_problem_o_elems(p);
+    double *wide = NULL;
+    enum assay_status st = ASSAY_OK;
+    if (!out->o64) {
+        st = assay_alloc("exact output", n, sizeof *wide, &wide, err);
+        for (int64_t i = 0; st == ASSAY_OK && i < n; i++)
+            wide[i] = out->o[i];
+    }
+    if (st == ASSAY_OK)
+        st = assay_error_bar(p, in->q, in->k, in->v,
+                             wide ? wide : out->o64, out->lse,
+                             ANSWERS_BAR_ROWS, out->bar_o, out->bar_lse, run,
+                             err);
+    assay_free(wide);
+    return st;
+}
+
+enum assay_status answers_exact(const struct assay_problem *p,
+                                const struct assay_inputs *in, bool f64,
+                                const struct assay_run *run,
+                                struct assay_exact *out,
+                                struct assay_error *err)
+{
+    const int64_t heads = p->b * p->hq;
+    enum assay_status st;
+    *out = (struct assay_exact){ 0 };
+    if ((st = assay_alloc("exact output", assay_problem_o_elems(p),
+                          sizeof *out->o, &out->o, err)) != ASSAY_OK ||
+        (st = assay_alloc("LSE", assay_problem_rows(p), sizeof *out->lse,
+                          &out->lse, err)) != ASSAY_OK ||
+        (st = assay_alloc("error bars", heads, sizeof *out->bar_o, &out->bar_o,
+                          err)) != ASSAY_OK ||
+        (st = assay_alloc("error bars", heads, sizeof *out->bar_lse,
+                          &out->bar_lse, err)) != ASSAY_OK)
+        goto out;
+    st = f64 ? exact_f64(p, in, run, out, err)
+             : assay_attention_f32(p, in->q, in->k, in->v, out->o, out->lse,
+                                   run, err);
+    if (st == ASSAY_OK)
+        st = error_bar(p, in, run, out, err);
+out:
+    if (st != ASSAY_OK)
+        assay_exact_free(out);
+    return st;
+}
+
+enum assay_status answers_recipe(const struct assay_recipe *recipe,
+                                 const struct assay_problem *p,
+                                 const struct assay_inputs *in,
+                                 const struct assay_run *run,
+                                 struct assay_answer *out,
+                                 struct assay_error *err)
+{
+    const int64_t rows = assay_problem_rows(p);
+    struct assay_jitter *j = &out->jitter;
+    enum assay_status st;
+    *out = (struct assay_answer){ .recipe = recipe };
+    if ((st = assay_recipe_quantize(recipe, p, in->q, in->k, in->v,
+                                    &out->payloads, err)) == ASSAY_OK &&
+        (st = assay_alloc("emulated output", assay_problem_o_elems(p),
+                          sizeof *out->o, &out->o, err)) == ASSAY_OK &&
+        (st = assay_alloc("emulated LSE", rows, sizeof *out->lse, &out->lse,
+                          err)) == ASSAY_OK &&
+        (st = assay_alloc("jitter", rows, sizeof *j->o, &j->o, err)) ==
+            ASSAY_OK &&
+        (st = assay_alloc("jitter", rows, sizeof *j->lse, &j->lse, err)) ==
+            ASSAY_OK &&
+        (st = assay_alloc("jitter", p->b * p->hq, sizeof *j->gain, &j->gain,
+                          err)) == ASSAY_OK)
+        st = assay_recipe_emulate(recipe, p, &out->payloads, out->o, out->lse,
+                                  j, run, err);
+    if (st != ASSAY_OK)
+        assay_answer_free(out);
+    return st;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Makes the answers of a case: what `generate` stores and `verify` remakes.
+ */
+#ifndef ASSAY_ANSWERS_H
+#define ASSAY_ANSWERS_H
+
+#include "golden/set.h"
+
+/* Rows a head that the error bar is sampled on. */
+enum { ANSWERS_BAR_ROWS = 8 };
+
+/* The exact answer with its error bar, in binary64 sums if f64. Free with
+ * assay_exact_free. */
+enum assay_status answers_exact(const struct assay_problem *p,
+                                const struct assay_inputs *in, bool f64,
+                                const struct assay_run *run,
+                                struct assay_exact *out,
+                                struct assay_error *err);
+
+/* Payloads, emulated answer and jitter. Free with assay_answer_free. */
+enum assay_status answers_recipe(const struct assay_recipe *recipe,
+                                 const struct assay_problem *p,
+                                 const struct assay_inputs *in,
+                                 const struct assay_run *run,
+                                 struct assay_answer *out,
+                                 struct assay_error *err);
+
+#endif

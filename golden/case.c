@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Cases and answers in memory.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "assay/memory.h"
+#include "golden/set.h"
+
+void assay_case_free(struct assay_case *c)
+{
+    free(c->name);
+    free(c->source);
+    assay_free(c->q);
+    assay_free(c->k);
+    assay_free(c->v);
+    *c = (struct assay_case){ 0 };
+}
+
+char *assay_case_line(const struct assay_problem *p)
+{
+    char width[48], *line = NULL;
+    if (p->dv == p->dk)
+        snprintf(width, sizeof width, "d%" PRId64, p->dk);
+    else
+        snprintf(width, sizeof width, "d%" PRId64 ",dv%" PRId64, p->dk, p->dv);
+    if (asprintf(&line,
+                 "b%" PRId64 ",hq%" PRId64 ",hk%" PRId64 ",q%" PRId64
+                 ",k%" PRId64 ",%s%s,scale%.17g",
+                 p->b, p->hq, p->hk, p->nq, p->nk, width,
+                 p->mask == ASSAY_MASK_CAUSAL ? ",causal" : "",
+                 p->softmax_scale) < 0)
+        return NULL;
+    return line;
+}
+
+static enum assay_status values_of(const struct assay_format *format,
+                                   int64_t n, const void *words, float **out,
+                                   struct assay_error *err)
+{
+    enum assay_status st =
+        assay_alloc("input values", n, sizeof **out, out, err);
+    if (st == ASSAY_OK)
+        assay_format_decode(format, (size_t)n, words, *out);
+    return st;
+}
+
+enum assay_status assay_case_values(const struct assay_case *c,
+                                    struct assay_inputs *out,
+                                    struct assay_error *err)
+{
+    const struct assay_problem *p = &c->problem;
+    enum assay_status st;
+    *out = (struct assay_inputs){ 0 };
+    if ((st = values_of(c->format, assay_problem_q_elems(p), c->q, &out->q,
+                        err)) == ASSAY_OK &&
+        (st = values_of(c->format, assay_problem_k_elems(p), c->k, &out->k,
+                        err)) == ASSAY_OK)
+        st = values_of(c->format, assay_problem_v_elems(p), c->v, &out->v,
+                       err);
+    if (st != ASSAY_OK)
+        assay_inputs_free(out);
+    return st;
+}
+
+void assay_inputs_free(struct assay_inputs *inputs)
+{
+    assay_free(inputs->q);
+    assay_free(inputs->k);
+    assay_free(inputs->v);
+    *inputs = (struct assay_inputs){ 0 };
+}
+
+void assay_exact_free(struct assay_exact *e)
+{
+    assay_free(e->o);
+    assay_free(e->o64);
+    assay_free(e->lse);
+    assay_free(e->bar_o);
+    assay_free(e->bar_lse);
+    *e = (struct assay_exact){ 0 };
+}
+
+void assay_answer_free(struct assay_answer *a)
+{
+    assay_payloads_free(&a->payloads);
+    assay_free(a->o);
+    assay_free(a->lse);
+    assay_free(a->jitter.o);
+    assay_free(a->jitter.lse);
+    assay_free(a->jitter.gain);
+    *a = (struct assay_answer){ 0 };
+}

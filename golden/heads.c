@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+#include "golden/heads.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assay/memory.h"
+#include "golden/safetensors.h"
+
+typedef const struct assay_safetensors_tensor *tensor;
+
+struct head {
+    char *name; /* of the case */
+    const struct assay_format *format;
+    struct assay_problem problem;
+    tensor part[3]; /* q, k, v */
+};
+
+struct heads {
+    char *path, *source;
+    struct assay_safetensors *file;
+    const char *layout; /* the option; NULL: by rank */
+    struct head *head;
+    size_t count;
+};
+
+static const char *const parts[] = { ".q", ".k", ".v" };
+
+void heads_close(struct heads *h)
+{
+    if (!h)
+        return;
+    for (size_t i = 0; i < h->count; i++)
+        free(h->head[i].name);
+    free(h->head);
+    free(h->source);
+    free(h->path);
+    assay_safetensors_close(h->file);
+    free(h);
+}
+
+size_t heads_count(const struct heads *h)
+{
+    return h->count;
+}
+
+const char *heads_case_name(const struct heads *h, size_t i)
+{
+    return h->head[i].name;
+}
+
+const struct assay_problem *heads_problem(const struct heads *h, size_t i)
+{
+    return &h->head[i].problem;
+}
+
+static bool ends_with(const char *text, const char *tail)
+{
+    size_t n = strlen(text), m = strlen(tail);
+    return n > m && strcmp(text + n - m, tail) == 0;
+}
+
+/* Which axis of a tensor is b, s, h and d; -1 where the layout has no b. */
+static enum assay_status axes(const struct heads *h, tensor t, int axis[4],
+                              struct assay_error *err)
+{
+    static const char names[] = "bshd";
+    const char *layout = h->layout ? h->layout : t->rank == 4 ? "bhsd" : "hsd";
+    if (t->rank != (int)strlen(layout))
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: %s has %d axes, layout %s has %zu", h->path,
+                          t->name, t->rank, layout, strlen(layout));
+    for (int a = 0; a < 4; a++) {
+        const char *at = strchr(layout, names[a]);
+        axis[a] = at ? (int)(at - layout) : -1;
+    }
+    return ASSAY_OK;
+}
+
+static enum assay_status check_layout(const char *layout,
+                                      struct assay_error *err)
+{
+    int seen[4] = { 0 };
+    size_t n = layout ? strlen(layout) : 3;
+    for (const char *c = layout; c && *c; c++) {
+        const char *at = strchr("bshd", *c);
+        if (!at || seen[at - "bshd"]++)
+            n = 0;
+    }
+    if (n == 4 || (n == 3 && !seen[0]))
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_USAGE,
+                      "layout \"%s\" is not the letters h, s, d in some order, "
+                      "with or without b",
+                      layout);
+}
+
+/* Sizes [b, s, h, d] of one part. */
+static enum assay_status part_sizes(const struct heads *h, tensor t,
+                                    int64_t size[4], struct assay_error *err)
+{
+    int axis[4];
+    enum assay_status st = axes(h, t, axis, err);
+    for (int a = 0; st == ASSAY_OK && a < 4; a++)
+        size[a] = axis[a] < 0 ? 1 : t->shape[axis[a]];
+    return st;
+}
+
+static enum assay_status find_format(const struct heads *h, struct head *head,
+                                     struct assay_error *err)
+{
+    static const struct {
+        enum assay_safetensors_dtype_id dtype;
+        enum assay_format_id format;
+    } known[] = {
+        { ASSAY_SAFETENSORS_BF16, ASSAY_BF16 },
+        { ASSAY_SAFETENSORS_F16, ASSAY_F16 },
+        { ASSAY_SAFETENSORS_F32, ASSAY_F32 },
+    };
+    tensor q = head->part[0], k = head->part[1], v = head->part[2];
+    if (k->dtype != q->dtype || v->dtype != q->dtype)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: %s is %s, %s %s and %s %s: q, k and v must be "
+                          "of one type",
+                          h->path, q->name, q->dtype->name, k->name,
+                          k->dtype->name, v->name, v->dtype->name);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].dtype == q->dtype->id) {
+            head->format = assay_format_get(known[i].format);
+            return ASSAY_OK;
+        }
+    return assay_fail(err, ASSAY_FORMAT,
+                      "%s: %s is %s, heads are BF16, F16 or F32", h->path,
+                      q->name, q->dtype->name);
+}
+
+static enum assay_status find_sizes(const struct heads *h, struct head *head,
+                                    struct assay_error *err)
+{
+    struct assay_problem *p = &head->problem;
+    int64_t q[4], k[4], v[4];
+    enum assay_status st;
+    if ((st = part_sizes(h, head->part[0], q, err)) != ASSAY_OK ||
+        (st = part_sizes(h, head->part[1], k, err)) != ASSAY_OK ||
+        (st = part_sizes(h, head->part[2], v, err)) != ASSAY_OK)
+        return st;
+    if (k[0] != q[0] || v[0] != q[0] || v[1] != k[1] || v[2] != k[2] ||
+        k[3] != q[3])
+        return assay_fail(
+            err, ASSAY_FORMAT,
+            "%s: as [batch, token, head, channel] %s is [%" PRId64 ", %" PRId64
+            ", %" PRId64 ", %" PRId64 "], %s [%" PRId64 ", %" PRId64
+            ", %" PRId64 ", %" PRId64 "] and %s [%" PRId64 ", %" PRId64
+            ", %" PRId64 ", %" PRId64 "], which do not fit together",
+            h->path, head->part[0]->name, q[0], q[1], q[2], q[3],
+            head->part[1]->name, k[0], k[1], k[2], k[3], head->part[2]->name,
+            v[0], v[1], v[2], v[3]);
+    p->b = q[0];
+    p->nq = q[1];
+    p->hq = q[2];
+    p->dk = q[3];
+    p->nk = k[1];
+    p->hk = k[2];
+    p->dv = v[3];
+    return ASSAY_OK;
+}
+
+static enum assay_status find_mask(const struct heads *h,
+                                   const struct heads_options *options,
+                                   enum assay_mask *mask,
+                                   struct assay_error *err)
+{
+    const char *causal = assay_safetensors_metadata(h->file, "causal");
+    *mask = options->mask;
+    if (options->has_mask)
+        return ASSAY_OK;
+    if (!causal)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: metadata do not say whether the heads are "
+                          "causal; use --mask none or --mask causal",
+                          h->path);
+    *mask = strcmp(causal, "true") == 0 ? ASSAY_MASK_CAUSAL : ASSAY_MASK_NONE;
+    if (strcmp(causal, "true") != 0 && strcmp(causal, "false") != 0)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: metadata say causal \"%.40s\", not true or "
+                          "false",
+                          h->path, causal);
+    return ASSAY_OK;
+}
+
+static enum assay_status find_scale(const struct heads *h,
+                                    const struct heads_options *options,
+                                    int64_t dk, double *scale,
+                                    struct assay_error *err)
+{
+    const char *text = assay_safetensors_metadata(h->file, "softmax_scale");
+    char *end;
+    *scale = options->scale;
+    if (options->has_scale)
+        return ASSAY_OK;
+    *scale = assay_problem_default_scale(dk);
+    if (!text)
+        return ASSAY_OK;
+    *scale = strtod(text, &end);
+    if (end == text || *end || !isfinite(*scale))
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: metadata say softmax_scale \"%.40s\", not a "
+                          "finite number",
+                          h->path, text);
+    return ASSAY_OK;
+}
+
+/* "<file stem>.<X>", with '/' of either replaced: it parts groups in HDF5. */
+static char *case_name(const char *path, const char *q_name)
+{
+    const char *slash = strrchr(path, '/');
+    const char *file = slash ? slash + 1 : path;
+    const char *dot = strrchr(file, '.');
+    int stem = (int)(dot && dot > file ? dot - file : (long)strlen(file));
+    int x = (int)strlen(q_name) - 2;
+    char *name = NULL;
+    if (asprintf(&name, "%.*s.%.*s", stem, file, x, q_name) < 0)
+        return NULL;
+    for (char *c = name; *c; c++)
+        if (*c == '/')
+            *c = '.';
+    return name;
+}
+
+static enum assay_status find_part(const struct heads *h, tensor q, int part,
+                                   tensor *out, struct assay_error *err)
+{
+    struct assay_error ignored;
+    char *name = strdup(q->name);
+    if (!name)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a name");
+    strcpy(name + strlen(name) - 2, parts[part]);
+    enum assay_status st =
+        assay_safetensors_find(h->file, name, out, &ignored);
+    if (st != ASSAY_OK)
+        st = assay_fail(err, ASSAY_FORMAT, "%s: has %s and no %s", h->path,
+                        q->name, name);
+    free(name);
+    return st;
+}
+
+static enum assay_status add_head(struct heads *h, tensor q,
+                                  const struct heads_options *options,
+                                  struct assay_error *err)
+{
+    struct head *head = &h->head[h->count];
+    struct assay_problem *p = &head->problem;
+    enum assay_status st;
+    *head = (struct head){ .part = { q } };
+    head->name = case_name(h->path, q->name);
+    if (!head->name)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a case name");
+    h->count++;
+    if ((st = find_part(h, q, 1, &head->part[1], err)) == ASSAY_OK &&
+        (st = find_part(h, q, 2, &head->part[2], err)) == ASSAY_OK &&
+        (st = find_format(h, head, err)) == ASSAY_OK &&
+        (st = find_sizes(h, head, err)) == ASSAY_OK &&
+        (st = find_mask(h, options, &p->mask, err)) == ASSAY_OK &&
+        (st = find_scale(h, options, p->dk, &p->softmax_scale, err)) ==
+            ASSAY_OK &&
+        (st = assay_problem_check(p, err)) != ASSAY_OK)
+        st = assay_fail_in(err, ASSAY_FORMAT, "%s: %.*s", h->path,
+                           (int)strlen(q->name) - 2, q->name);
+    return st;
+}
+
+static enum assay_status add_heads(struct heads *h,
+                                   const struct heads_options *options,
+                                   struct assay_error *err)
+{
+    size_t n = assay_safetensors_count(h->file);
+    h->head = calloc(n + 1, sizeof *h->head);
+    if (!h->head)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for heads");
+    for (size_t i = 0; i < n; i++) {
+        tensor t;
+        enum assay_status st = assay_safetensors_get(h->file, i, &t, err);
+        if (st == ASSAY_OK && ends_with(t->name, parts[0]))
+            st = add_head(h, t, options, err);
+        if (st != ASSAY_OK)
+            return st;
+    }
+    if (h->count == 0)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: has %zu tensors and none named X.q", h->path,
+                          n);
+    return ASSAY_OK;
+}
+
+enum assay_status heads_open(const char *path,
+                             const struct heads_options *options,
+                             struct heads **out, struct assay_error *err)
+{
+    *out = NULL;
+    enum assay_status st = check_layout(options->layout, err);
+    if (st != ASSAY_OK)
+        return st;
+    struct heads *h = calloc(1, sizeof *h);
+    if (!h || !(h->path = strdup(path))) {
+        free(h);
+        return assay_fail(err, ASSAY_MEMORY, "no memory for heads");
+    }
+    h->layout = options->layout;
+    st = assay_safetensors_open(path, &h->file, err);
+    if (st == ASSAY_OK) {
+        const char *slash = strrchr(path, '/');
+        const char *about = assay_safetensors_metadata(h->file, "source");
+        if (asprintf(&h->source, "%s%s%s", slash ? slash + 1 : path,
+                     about ? ": " : "", about ? about : "") < 0) {
+            h->source = NULL;
+            st = assay_fail(err, ASSAY_MEMORY, "no memory for a source");
+        }
+    }
+    if (st == ASSAY_OK)
+        st = add_heads(h, options, err);
+    if (st != ASSAY_OK) {
+        heads_close(h);
+        return st;
+    }
+    *out = h;
+    return ASSAY_OK;
+}
+
+static enum assay_status check_finite(const struct heads *h, tensor t,
+                                      const struct assay_format *format,
+                                      const int64_t size[4], const void *words,
+                                      struct assay_error *err)
+{
+    enum { BLOCK = 4096 };
+    float values[BLOCK];
+    int64_t bad = 0, first = -1, n = size[0] * size[1] * size[2] * size[3];
+    size_t bytes = assay_format_bytes(format);
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        int64_t m = n - at < BLOCK ? n - at : BLOCK;
+        assay_format_decode(format, (size_t)m,
+                            (const char *)words + (size_t)at * bytes, values);
+        for (int64_t i = 0; i < m; i++)
+            if (!isfinite(values[i]) && bad++ == 0)
+                first = at + i;
+    }
+    if (bad == 0)
+        return ASSAY_OK;
+    int64_t d = first % size[3], head = first / size[3] % size[2],
+            s = first / size[3] / size[2] % size[1];
+    return assay_fail(err, ASSAY_FORMAT,
+                      "%s: %s has %" PRId64 " of %" PRId64
+                      " values that are not finite, the first at head %" PRId64
+                      ", token %" PRId64 ", channel %" PRId64,
+                      h->path, t->name, bad, n, head, s, d);
+}
+
+/* Words in the file's axis order to BSHD. */
+static void transpose(tensor t, const int axis[4], const int64_t size[4],
+                      size_t bytes, const char *from, char *to)
+{
+    int64_t step[4], stride[ASSAY_SAFETENSORS_MAX_RANK];
+    int64_t product = 1;
+    for (int a = t->rank - 1; a >= 0; a--) {
+        stride[a] = product;
+        product *= t->shape[a];
+    }
+    for (int a = 0; a < 4; a++)
+        step[a] = axis[a] < 0 ? 0 : stride[axis[a]];
+    for (int64_t b = 0; b < size[0]; b++)
+        for (int64_t s = 0; s < size[1]; s++)
+            for (int64_t h = 0; h < size[2]; h++) {
+                int64_t at = b * step[0] + s * step[1] + h * step[2];
+                if (step[3] == 1) {
+                    memcpy(to, from + (size_t)at * bytes,
+                           (size_t)size[3] * bytes);
+                    to += (size_t)size[3] * bytes;
+                    continue;
+                }
+                for (int64_t d = 0; d < size[3]; d++, to += bytes)
+                    memcpy(to, from + (size_t)(at + d * step[3]) * bytes,
+                           bytes);
+            }
+}
+
+static enum assay_status read_part(const struct heads *h,
+                                   const struct head *head, int part,
+                                   void **out, struct assay_error *err)
+{
+    tensor t = head->part[part];
+    const size_t bytes = assay_format_bytes(head->format);
+    int64_t size[4];
+    int axis[4];
+    char *raw = NULL, *words = NULL;
+    enum assay_status st;
+    if ((st = axes(h, t, axis, err)) != ASSAY_OK ||
+        (st = part_sizes(h, t, size, err)) != ASSAY_OK ||
+        (st = assay_alloc(t->name, (int64_t)t->bytes, 1, &raw, err)) !=
+            ASSAY_OK ||
+        (st = assay_alloc(t->name, (int64_t)t->bytes, 1, &words, err)) !=
+            ASSAY_OK ||
+        (st = assay_safetensors_read(h->file, t, raw, t->bytes, err)) !=
+            ASSAY_OK)
+        goto out;
+    transpose(t, axis, size, bytes, raw, words);
+    st = check_finite(h, t, head->format, size, words, err);
+out:
+    assay_free(raw);
+    *out = words;
+    return st;
+}
+
+enum assay_status heads_read(const struct heads *h, size_t i,
+                             struct assay_case *out, struct assay_error *err)
+{
+    const struct head *head = &h->head[i];
+    enum assay_status st;
+    *out = (struct assay_case){ .problem = head->problem,
+                                .format = head->format,
+                                .name = strdup(head->name),
+                                .source = strdup(h->source) };
+    if (!out->name || !out->source)
+        st = assay_fail(err, ASSAY_MEMORY, "no memory for a case");
+    else if ((st = read_part(h, head, 0, &out->q, err)) == ASSAY_OK &&
+             (st = read_part(h, head, 1, &out->k, err)) == ASSAY_OK)
+        st = read_part(h, head, 2, &out->v, err);
+    if (st != ASSAY_OK)
+        assay_case_free(out);
+    return st;
+}

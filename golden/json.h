@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * JSON that every parser reads: a number that is not finite is a string.
+ */
+#ifndef ASSAY_JSON_H
+#define ASSAY_JSON_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "assay/metrics.h"
+
+/* A real, or "nan", "inf", "-inf". */
+json_t *json_number(double value);
+
+/* Text that need not be UTF-8: bytes that are not become '?'. */
+json_t *json_text(const char *text);
+
+/* Prints indented, full precision, and drops the reference. 0 or -1. */
+int json_print(json_t *value, FILE *out);
+
+/* Sizes, mask and scale of a problem, by their golden set names. */
+json_t *json_problem(const struct assay_problem *p);
+
+/* Batch, head, row and channel as far as they are set; null for nowhere. */
+json_t *json_place(const struct assay_place *at);
+
+/* A distance under its names in reports, places included. */
+json_t *json_distance(const struct assay_distance *d);
+
+#endif

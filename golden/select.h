@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Selections on the command line: comma lists of names and shell globs.
+ */
+#ifndef ASSAY_SELECT_H
+#define ASSAY_SELECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "assay/recipe.h"
+
+/* Whether a member of the list matches; a NULL list matches everything. */
+bool select_has(const char *list, const char *name);
+
+/* ASSAY_USAGE with the first member of the list that matches none of the
+ * names, and what there is; `what` says what they are ("recipe"). */
+enum assay_status select_check(const char *list, const char *what,
+                               const char *const *names, size_t count,
+                               struct assay_error *err);
+
+/* The recipes that a list selects, in table order; "all" and NULL are every
+ * one. */
+enum assay_status select_recipes(const char *list,
+                                 const struct assay_recipe *out[ASSAY_RECIPES],
+                                 size_t *count, struct assay_error *err);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Golden sets: cases with exact and emulated answers in one HDF5 file, laid
+ * out as HACKING.md says. A set is written to a temporary name and renamed
+ * when whole; everything read is checked first.
+ */
+#ifndef ASSAY_SET_H
+#define ASSAY_SET_H
+
+#include "assay/recipe.h"
+
+enum { SET_VERSION = 1, SET_HASH_CHARS = 32 };
+
+/* One attention problem with its inputs, as captured. */
+struct assay_case {
+    char *name;   /* unique in a set, no '/' */
+    char *source; /* where it came from, for people */
+    struct assay_problem problem;
+    const struct assay_format *format; /* of q, k and v */
+    void *q, *k, *v;                   /* words of that format, BSHD */
+};
+
+/* Frees what the case owns and empties it. */
+void assay_case_free(struct assay_case *c);
+
+/* The one-line text form of a problem, "b1,hq4,hk2,q512,k512,d128,causal,
+ * scale0.088..."; free(). NULL when out of memory. */
+char *assay_case_line(const struct assay_problem *p);
+
+/* Values of a case's inputs; each the caller's to assay_free. */
+struct assay_inputs {
+    float *q, *k, *v;
+};
+enum assay_status assay_case_values(const struct assay_case *c,
+                                    struct assay_inputs *out,
+                                    struct assay_error *err);
+void assay_inputs_free(struct assay_inputs *inputs);
+
+/* The exact answer. o holds binary32; o64 too where the set has binary64. */
+struct assay_exact {
+    float *o;
+    double *o64; /* NULL for a binary32 golden */
+    double *lse;
+    double *bar_o, *bar_lse; /* per (b, hq); see assay_error_bar */
+};
+void assay_exact_free(struct assay_exact *e);
+
+/* The emulated answer of one recipe. */
+struct assay_answer {
+    const struct assay_recipe *recipe;
+    struct assay_payloads payloads;
+    float *o;
+    double *lse;
+    struct assay_jitter jitter;
+};
+void assay_answer_free(struct assay_answer *a);
+
+/* How a set came to be; strings are the caller's. */
+struct assay_provenance {
+    const char *command; /* verb, options and file names, no folders */
+};
+
+/* -- writing -- */
+struct assay_set_writer;
+
+/* Opens `path`.<pid>.tmp beside the wanted file. */
+enum assay_status assay_set_create(const char *path,
+                                   const struct assay_provenance *provenance,
+                                   struct assay_set_writer **out,
+                                   struct assay_error *err);
+enum assay_status assay_set_add(struct assay_set_writer *w,
+                                const struct assay_case *c,
+                                const struct assay_exact *exact,
+                                const struct assay_answer *answers,
+                                size_t n_answers, struct assay_error *err);
+/* Finishes the file and renames it to its name. Ends the writer either way;
+ * after a failure nothing of it is left and the old file is as it was. The
+ * content hash is given back where hash is not NULL. */
+enum assay_status assay_set_commit(struct assay_set_writer *w,
+                                   char hash[SET_HASH_CHARS + 1],
+                                   struct assay_error *err);
+/* Gives up: removes the temporary file. NULL is allowed. */
+void assay_set_abandon(struct assay_set_writer *w);
+
+/* -- reading -- */
+struct assay_set;
+
+/* Checks format, version and that every case is there; reads no data. */
+enum assay_status assay_set_open(const char *path, struct assay_set **out,
+                                 struct assay_error *err);
+void assay_set_close(struct assay_set *set);
+
+size_t assay_set_count(const struct assay_set *set);
+const char *assay_set_path(const struct assay_set *set);
+const char *assay_set_hash(const struct assay_set *set);
+/* Names of cases, in the order of their bytes. The set's. */
+const char *assay_set_case_name(const struct assay_set *set, size_t i);
+/* A provenance string, or NULL; free(). */
+char *assay_set_provenance(const struct assay_set *set, const char *key);
+
+/* A case without data: problem, format, source; q, k and v are NULL. */
+enum assay_status assay_set_describe(const struct assay_set *set, size_t i,
+                                     struct assay_case *out,
+                                     struct assay_error *err);
+/* A case with its inputs. */
+enum assay_status assay_set_read_case(const struct assay_set *set, size_t i,
+                                      struct assay_case *out,
+                                      struct assay_error *err);
+/* Recipes that a case has answers for: rows of the recipe table, in table
+ * order. Free the array with free(). A recipe that this program does not
+ * know is ASSAY_FORMAT. */
+enum assay_status assay_set_recipes(const struct assay_set *set, size_t i,
+                                    const struct assay_recipe ***out,
+                                    size_t *count, struct assay_error *err);
+enum assay_status assay_set_read_exact(const struct assay_set *set, size_t i,
+                                       const struct assay_problem *p,
+                                       struct assay_exact *out,
+                                       struct assay_error *err);
+enum assay_status assay_set_read_answer(const struct assay_set *set, size_t i,
+                                        const struct assay_problem *p,
+                                        const struct assay_recipe *recipe,
+                                        struct assay_answer *out,
+                                        struct assay_error *err);
+
+/* Checks the hash of every dataset and the content hash; `each` as in
+ * h5_check_hashes. */
+enum assay_status assay_set_check(const struct assay_set *set,
+                                  void (*each)(void *context, const char *name,
+                                               const char *wrong),
+                                  void *context, struct assay_error *err);
+
+#endif

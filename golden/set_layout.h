@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What writing and reading a golden set share: names, shapes and word types.
+ */
+#ifndef ASSAY_SET_LAYOUT_H
+#define ASSAY_SET_LAYOUT_H
+
+#include "golden/h5.h"
+#include "golden/set.h"
+
+#define SET_FORMAT "assay-golden"
+
+static inline struct h5_shape shape4(int64_t a, int64_t b, int64_t c,
+                                     int64_t d)
+{
+    return (struct h5_shape){
+        4, { (hsize_t)a, (hsize_t)b, (hsize_t)c, (hsize_t)d }
+    };
+}
+
+static inline struct h5_shape shape_q(const struct assay_problem *p)
+{
+    return shape4(p->b, p->nq, p->hq, p->dk);
+}
+
+static inline struct h5_shape shape_k(const struct assay_problem *p)
+{
+    return shape4(p->b, p->nk, p->hk, p->dk);
+}
+
+static inline struct h5_shape shape_v(const struct assay_problem *p)
+{
+    return shape4(p->b, p->nk, p->hk, p->dv);
+}
+
+static inline struct h5_shape shape_o(const struct assay_problem *p)
+{
+    return shape4(p->b, p->nq, p->hq, p->dv);
+}
+
+static inline struct h5_shape shape_rows(const struct assay_problem *p)
+{
+    return (struct h5_shape){
+        3, { (hsize_t)p->b, (hsize_t)p->hq, (hsize_t)p->nq }
+    };
+}
+
+static inline struct h5_shape shape_heads(const struct assay_problem *p)
+{
+    return (struct h5_shape){ 2, { (hsize_t)p->b, (hsize_t)p->hq } };
+}
+
+/* Words of an element format; floats of 32 bits are stored as floats. */
+static inline enum h5_type type_of_codes(const struct assay_format *format)
+{
+    switch (format->id) {
+    case ASSAY_F32: return H5_F32;
+    case ASSAY_INT8: return H5_I8;
+    default: return format->bits == 16 ? H5_U16 : H5_U8;
+    }
+}
+
+#endif

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Golden sets: reading.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assay/memory.h"
+#include "golden/h5.h"
+#include "golden/set.h"
+#include "golden/set_layout.h"
+
+struct assay_set {
+    char *path;
+    hid_t id, cases;
+    char **names;
+    size_t count;
+    char *hash;
+};
+
+void assay_set_close(struct assay_set *set)
+{
+    if (!set)
+        return;
+    h5_free_names(set->names, set->count);
+    h5_close_group(&set->cases);
+    if (set->id >= 0)
+        H5Fclose(set->id);
+    free(set->hash);
+    free(set->path);
+    free(set);
+}
+
+static enum assay_status check_version(struct assay_set *set,
+                                       struct assay_error *err)
+{
+    char *format = NULL;
+    int64_t version;
+    enum assay_status st =
+        h5_read_text(set->path, set->id, "format", &format, err);
+    if (st == ASSAY_OK && strcmp(format, SET_FORMAT) != 0)
+        st = assay_fail(err, ASSAY_FORMAT,
+                        "%s: format is \"%.40s\", not \"%s\"", set->path,
+                        format, SET_FORMAT);
+    free(format);
+    if (st != ASSAY_OK ||
+        (st = h5_read_int(set->path, set->id, "format_version", &version,
+                          err)) != ASSAY_OK)
+        return st;
+    if (version != SET_VERSION)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: has format version %" PRId64
+                          ", this program reads version %d; make the set anew "
+                          "with `assay generate`",
+                          set->path, version, SET_VERSION);
+    return ASSAY_OK;
+}
+
+static enum assay_status list_cases(struct assay_set *set,
+                                    struct assay_error *err)
+{
+    int64_t count;
+    enum assay_status st;
+    if ((st = h5_read_int(set->path, set->id, "count", &count, err)) !=
+            ASSAY_OK ||
+        (st = h5_read_text(set->path, set->id, "content_hash", &set->hash,
+                           err)) != ASSAY_OK ||
+        (st = h5_open_group(set->path, set->id, "cases", &set->cases, err)) !=
+            ASSAY_OK ||
+        (st = h5_list(set->path, set->cases, &set->names, &set->count, err)) !=
+            ASSAY_OK)
+        return st;
+    if ((int64_t)set->count != count)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: says it has %" PRId64 " cases and has %zu",
+                          set->path, count, set->count);
+    return ASSAY_OK;
+}
+
+enum assay_status assay_set_open(const char *path, struct assay_set **out,
+                                 struct assay_error *err)
+{
+    *out = NULL;
+    struct assay_set *set = calloc(1, sizeof *set);
+    if (!set || !(set->path = strdup(path))) {
+        free(set);
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a set");
+    }
+    set->id = set->cases = -1;
+    h5_init();
+    enum assay_status st;
+    if ((st = h5_open_file(path, &set->id, err)) != ASSAY_OK ||
+        (st = check_version(set, err)) != ASSAY_OK ||
+        (st = list_cases(set, err)) != ASSAY_OK) {
+        assay_set_close(set);
+        return st;
+    }
+    *out = set;
+    return ASSAY_OK;
+}
+
+size_t assay_set_count(const struct assay_set *set)
+{
+    return set->count;
+}
+
+const char *assay_set_path(const struct assay_set *set)
+{
+    return set->path;
+}
+
+const char *assay_set_hash(const struct assay_set *set)
+{
+    return set->hash;
+}
+
+const char *assay_set_case_name(const struct assay_set *set, size_t i)
+{
+    return set->names[i];
+}
+
+char *assay_set_provenance(const struct assay_set *set, const char *key)
+{
+    struct assay_error ignored;
+    char *text = NULL;
+    hid_t group;
+    if (h5_open_group(set->path, set->id, "provenance", &group, &ignored) ==
+        ASSAY_OK)
+        h5_read_text(set->path, group, key, &text, &ignored);
+    h5_close_group(&group);
+    return text;
+}
+
+/* Opens a case, or with `below` a group in it. */
+static enum assay_status open_case(const struct assay_set *set, size_t i,
+                                   const char *below, hid_t *group,
+                                   struct assay_error *err)
+{
+    hid_t top;
+    enum assay_status st =
+        h5_open_group(set->path, set->cases, set->names[i], &top, err);
+    if (st != ASSAY_OK || !below) {
+        *group = top;
+        return st;
+    }
+    st = h5_open_group(set->path, top, below, group, err);
+    h5_close_group(&top);
+    return st;
+}
+
+/* Every failure below a case says which case. */
+static enum assay_status in_case(const struct assay_set *set, size_t i,
+                                 enum assay_status st, struct assay_error *err)
+{
+    return st == ASSAY_OK
+               ? st
+               : assay_fail_in(err, st, "case %s", set->names[i]);
+}
+
+static enum assay_status expect_text(const char *path, hid_t group,
+                                     const char *name, const char *want,
+                                     struct assay_error *err)
+{
+    char *text;
+    enum assay_status st = h5_read_text(path, group, name, &text, err);
+    if (st == ASSAY_OK && strcmp(text, want) != 0)
+        st = assay_fail(err, ASSAY_FORMAT,
+                        "%s: %s is \"%.40s\", this program knows \"%s\"", path,
+                        name, text, want);
+    free(text);
+    return st;
+}
+
+static enum assay_status read_mask(const char *path, hid_t group,
+                                   enum assay_mask *mask,
+                                   struct assay_error *err)
+{
+    char *text;
+    enum assay_status st = h5_read_text(path, group, "mask", &text, err);
+    if (st != ASSAY_OK)
+        return st;
+    *mask = assay_mask_find(text);
+    if (*mask == ASSAY_MASKS)
+        st = assay_fail(err, ASSAY_FORMAT, "%s: mask \"%.40s\" is not known",
+                        path, text);
+    free(text);
+    return st;
+}
+
+static enum assay_status read_problem(const char *path, hid_t group,
+                                      struct assay_problem *p,
+                                      struct assay_error *err)
+{
+    const struct {
+        const char *key;
+        int64_t *value;
+    } sizes[] = {
+#define SET_SIZE(key, field) { key, &p->field },
+#include "golden/set_size.def"
+#undef SET_SIZE
+    };
+    enum assay_status st = expect_text(path, group, "workload", "dense", err);
+    if (st == ASSAY_OK)
+        st = expect_text(path, group, "layout", "BSHD", err);
+    for (size_t i = 0; st == ASSAY_OK && i < sizeof sizes / sizeof *sizes; i++)
+        st = h5_read_int(path, group, sizes[i].key, sizes[i].value, err);
+    if (st == ASSAY_OK &&
+        (st = h5_read_real(path, group, "softmax_scale", &p->softmax_scale,
+                           err)) == ASSAY_OK &&
+        (st = read_mask(path, group, &p->mask, err)) == ASSAY_OK &&
+        (st = assay_problem_check(p, err)) != ASSAY_OK)
+        st = assay_fail_in(err, ASSAY_FORMAT, "%s", path);
+    return st;
+}
+
+static enum assay_status read_format(const char *path, hid_t in,
+                                     const char *name,
+                                     const struct assay_format **format,
+                                     struct assay_error *err)
+{
+    char *text;
+    enum assay_status st = h5_data_format(path, in, name, &text, err);
+    if (st != ASSAY_OK)
+        return st;
+    *format = assay_format_find(text);
+    if (!*format)
+        st = assay_fail(err, ASSAY_FORMAT,
+                        "%s: %s has the unknown format \"%.40s\"", path, name,
+                        text);
+    free(text);
+    return st;
+}
+
+enum assay_status assay_set_describe(const struct assay_set *set, size_t i,
+                                     struct assay_case *out,
+                                     struct assay_error *err)
+{
+    hid_t group;
+    *out = (struct assay_case){ 0 };
+    enum assay_status st = open_case(set, i, NULL, &group, err);
+    if (st == ASSAY_OK &&
+        (st = read_problem(set->path, group, &out->problem, err)) ==
+            ASSAY_OK &&
+        (st = h5_read_text(set->path, group, "source", &out->source, err)) ==
+            ASSAY_OK &&
+        (st = read_format(set->path, group, "q", &out->format, err)) ==
+            ASSAY_OK &&
+        !(out->name = strdup(set->names[i])))
+        st = assay_fail(err, ASSAY_MEMORY, "no memory for a case name");
+    h5_close_group(&group);
+    if (st != ASSAY_OK)
+        assay_case_free(out);
+    return in_case(set, i, st, err);
+}
+
+/* Allocates only after the header has been held against the file: a shape
+ * that no storage stands behind must not ask for memory. */
+static enum assay_status read_array(const char *path, hid_t in,
+                                    const char *name, enum h5_type type,
+                                    struct h5_shape shape, void *out,
+                                    struct assay_error *err)
+{
+    enum h5_type own;
+    struct h5_shape own_shape;
+    void *data = NULL;
+    enum assay_status st =
+        h5_data_info(path, in, name, &own, &own_shape, err);
+    if (st != ASSAY_OK)
+        return st;
+    int64_t count = h5_shape_count(&own_shape);
+    if (own == type && count == h5_shape_count(&shape))
+        st = assay_alloc(name, count, h5_type_bytes(type), &data, err);
+    if (st == ASSAY_OK) {
+        char nothing[1];
+        st = h5_read_data(path, in, name, type, &shape, data ? data : nothing,
+                          err);
+    }
+    if (st != ASSAY_OK) {
+        assay_free(data);
+        data = NULL;
+    }
+    memcpy(out, &data, sizeof data);
+    return st;
+}
+
+enum assay_status assay_set_read_case(const struct assay_set *set, size_t i,
+                                      struct assay_case *out,
+                                      struct assay_error *err)
+{
+    const struct assay_format *k_format, *v_format;
+    enum assay_status st = assay_set_describe(set, i, out, err);
+    if (st != ASSAY_OK)
+        return st;
+    const struct assay_problem *p = &out->problem;
+    const enum h5_type words = type_of_codes(out->format);
+    hid_t group;
+    st = open_case(set, i, NULL, &group, err);
+    if (st == ASSAY_OK &&
+        (st = read_format(set->path, group, "k", &k_format, err)) ==
+            ASSAY_OK &&
+        (st = read_format(set->path, group, "v", &v_format, err)) ==
+            ASSAY_OK &&
+        (k_format != out->format || v_format != out->format))
+        st = assay_fail(err, ASSAY_FORMAT,
+                        "%s: q, k and v are %s, %s and %s, must be the same",
+                        set->path, out->format->name, k_format->name,
+                        v_format->name);
+    if (st == ASSAY_OK &&
+        (st = read_array(set->path, group, "q", words, shape_q(p), &out->q,
+                         err)) == ASSAY_OK &&
+        (st = read_array(set->path, group, "k", words, shape_k(p), &out->k,
+                         err)) == ASSAY_OK)
+        st = read_array(set->path, group, "v", words, shape_v(p), &out->v,
+                        err);
+    h5_close_group(&group);
+    if (st != ASSAY_OK) {
+        st = in_case(set, i, st, err);
+        assay_case_free(out);
+    }
+    return st;
+}
+
+enum assay_status assay_set_recipes(const struct assay_set *set, size_t i,
+                                    const struct assay_recipe ***out,
+                                    size_t *count, struct assay_error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    hid_t group;
+    *out = NULL;
+    *count = 0;
+    enum assay_status st = open_case(set, i, "recipes", &group, err);
+    if (st == ASSAY_OK)
+        st = h5_list(set->path, group, &names, &n, err);
+    h5_close_group(&group);
+    for (size_t j = 0; st == ASSAY_OK && j < n; j++)
+        if (!assay_recipe_find(names[j]))
+            st = assay_fail(err, ASSAY_FORMAT,
+                            "%s: recipe \"%.40s\" is not known", set->path,
+                            names[j]);
+    if (st == ASSAY_OK && n > 0 && !(*out = calloc(n, sizeof **out)))
+        st = assay_fail(err, ASSAY_MEMORY, "no memory for recipes");
+    for (int id = 0; st == ASSAY_OK && id < ASSAY_RECIPES; id++) {
+        const struct assay_recipe *r =
+            assay_recipe_get((enum assay_recipe_id)id);
+        for (size_t j = 0; j < n; j++)
+            if (strcmp(names[j], r->name) == 0)
+                (*out)[(*count)++] = r;
+    }
+    h5_free_names(names, n);
+    return in_case(set, i, st, err);
+}
+
+static enum assay_status read_exact(const char *path, hid_t group,
+                                    const struct assay_problem *p,
+                                    struct assay_exact *out,
+                                    struct assay_error *err)
+{
+    enum h5_type type;
+    struct h5_shape shape;
+    enum assay_status st =
+        h5_data_info(path, group, "exact/o", &type, &shape, err);
+    if (st != ASSAY_OK)
+        return st;
+    void *o = type == H5_F64 ? (void *)&out->o64 : (void *)&out->o;
+    if ((st = read_array(path, group, "exact/o",
+                         type == H5_F64 ? H5_F64 : H5_F32, shape_o(p), o,
+                         err)) != ASSAY_OK ||
+        (st = read_array(path, group, "exact/lse", H5_F64, shape_rows(p),
+                         &out->lse, err)) != ASSAY_OK ||
+        (st = read_array(path, group, "exact/error_bar/o", H5_F64,
+                         shape_heads(p), &out->bar_o, err)) != ASSAY_OK ||
+        (st = read_array(path, group, "exact/error_bar/lse", H5_F64,
+                         shape_heads(p), &out->bar_lse, err)) != ASSAY_OK ||
+        !out->o64)
+        return st;
+    int64_t n = assay_problem_o_elems(p);
+    st = assay_alloc("exact output", n, sizeof *out->o, &out->o, err);
+    for (int64_t i = 0; st == ASSAY_OK && i < n; i++)
+        out->o[i] = (float)out->o64[i];
+    return st;
+}
+
+enum assay_status assay_set_read_exact(const struct assay_set *set, size_t i,
+                                       const struct assay_problem *p,
+                                       struct assay_exact *out,
+                                       struct assay_error *err)
+{
+    hid_t group;
+    *out = (struct assay_exact){ 0 };
+    enum assay_status st = open_case(set, i, NULL, &group, err);
+    if (st == ASSAY_OK)
+        st = read_exact(set->path, group, p, out, err);
+    h5_close_group(&group);
+    if (st != ASSAY_OK)
+        assay_exact_free(out);
+    return in_case(set, i, st, err);
+}
+
+static enum assay_status read_payload(const char *path, hid_t group,
+                                      const char *name,
+                                      enum assay_format_id format,
+                                      enum assay_scale scale,
+                                      struct h5_shape shape,
+                                      struct assay_payload *out,
+                                      struct assay_error *err)
+{
+    char scale_name[32];
+    const struct assay_format *own;
+    enum assay_status st = read_format(path, group, name, &own, err);
+    if (st != ASSAY_OK)
+        return st;
+    out->format = assay_format_get(format);
+    out->scale = scale;
+    out->count = h5_shape_count(&shape);
+    if (own != out->format)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: %s is %s, the recipe's payload is %s", path,
+                          name, own->name, out->format->name);
+    st = read_array(path, group, name, type_of_codes(own), shape, &out->codes,
+                    err);
+    if (st != ASSAY_OK || scale == ASSAY_SCALE_NONE)
+        return st;
+    strcpy(scale_name, name);
+    strcat(scale_name, "_scale");
+    out->n_scales = 1;
+    return read_array(path, group, scale_name, H5_F32,
+                      (struct h5_shape){ 1, { 1 } }, &out->scales, err);
+}
+
+static enum assay_status read_answer(const char *path, hid_t group,
+                                     const struct assay_problem *p,
+                                     const struct assay_recipe *r,
+                                     struct assay_answer *out,
+                                     struct assay_error *err)
+{
+    enum assay_status st;
+    if ((st = expect_text(path, group, "softmax_form",
+                          assay_softmax_get(r->softmax)->name, err)) !=
+            ASSAY_OK ||
+        (st = read_payload(path, group, "q", r->qk_format, r->q_scale,
+                           shape_q(p), &out->payloads.q, err)) != ASSAY_OK ||
+        (st = read_payload(path, group, "k", r->qk_format, r->k_scale,
+                           shape_k(p), &out->payloads.k, err)) != ASSAY_OK ||
+        (st = read_payload(path, group, "v", r->v_format, r->v_scale,
+                           shape_v(p), &out->payloads.v, err)) != ASSAY_OK ||
+        (st = read_array(path, group, "o", H5_F32, shape_o(p), &out->o,
+                         err)) != ASSAY_OK ||
+        (st = read_array(path, group, "lse", H5_F64, shape_rows(p), &out->lse,
+                         err)) != ASSAY_OK ||
+        (st = read_array(path, group, "jitter/o", H5_F32, shape_rows(p),
+                         &out->jitter.o, err)) != ASSAY_OK ||
+        (st = read_array(path, group, "jitter/lse", H5_F32, shape_rows(p),
+                         &out->jitter.lse, err)) != ASSAY_OK)
+        return st;
+    return read_array(path, group, "jitter/gain", H5_F32, shape_heads(p),
+                      &out->jitter.gain, err);
+}
+
+enum assay_status assay_set_read_answer(const struct assay_set *set, size_t i,
+                                        const struct assay_problem *p,
+                                        const struct assay_recipe *recipe,
+                                        struct assay_answer *out,
+                                        struct assay_error *err)
+{
+    char below[64] = "recipes/";
+    hid_t group;
+    *out = (struct assay_answer){ .recipe = recipe };
+    strcat(below, recipe->name);
+    enum assay_status st = open_case(set, i, below, &group, err);
+    if (st == ASSAY_OK)
+        st = read_answer(set->path, group, p, recipe, out, err);
+    h5_close_group(&group);
+    if (st != ASSAY_OK) {
+        st = assay_fail_in(err, st, "recipe %s", recipe->name);
+        assay_answer_free(out);
+    }
+    return in_case(set, i, st, err);
+}
+
+enum assay_status assay_set_check(const struct assay_set *set,
+                                  void (*each)(void *, const char *,
+                                               const char *),
+                                  void *context, struct assay_error *err)
+{
+    char hex[H5_HASH_CHARS + 1];
+    enum assay_status st = h5_check_hashes(set->path, set->id, "cases", each,
+                                           context, err);
+    if (st == ASSAY_OK)
+        st = h5_content_hash(set->path, set->id, "cases", hex, err);
+    if (st == ASSAY_OK && strcmp(hex, set->hash) != 0)
+        st = assay_fail(err, ASSAY_FORMAT,
+                        "%s: content hash is %s, the file says %.40s: names, "
+                        "shapes or attributes have changed",
+                        set->path, hex, set->hash);
+    return st;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "golden/temp_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char unfinished[PATH_MAX];
+static volatile sig_atomic_t have_unfinished;
+
+static void on_signal(int number)
+{
+    if (have_unfinished)
+        unlink(unfinished);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void watch_signals(void)
+{
+    static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+    struct sigaction act = { .sa_handler = on_signal }, old;
+    sigemptyset(&act.sa_mask);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (sigaction(ending[i], NULL, &old) == 0 &&
+            old.sa_handler == SIG_DFL)
+            sigaction(ending[i], &act, NULL);
+    /* a file size limit is a failed write with a sentence, not a death */
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+enum assay_status temp_file_begin(const char *final, struct temp_file *file,
+                                  struct assay_error *err)
+{
+    struct stat info;
+    int n = snprintf(file->path, sizeof file->path, "%s.%ld.tmp", final,
+                     (long)getpid());
+    if (n < 0 || (size_t)n >= sizeof file->path)
+        return assay_fail(err, ASSAY_FILE, "%.200s...: name is too long",
+                          final);
+    strcpy(file->final, final);
+    if (stat(final, &info) == 0 && !S_ISREG(info.st_mode))
+        return assay_fail(err, ASSAY_FILE,
+                          "%s: is there and is not a regular file", final);
+    int fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s", final,
+                          strerror(errno));
+    close(fd);
+    unlink(file->path); /* the writer makes it anew */
+    strcpy(unfinished, file->path);
+    have_unfinished = 1;
+    watch_signals();
+    return ASSAY_OK;
+}
+
+enum assay_status temp_file_commit(struct temp_file *file,
+                                   struct assay_error *err)
+{
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    int ok = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0 && close(fd) != 0)
+        ok = 0;
+    if (ok && rename(file->path, file->final) == 0) {
+        have_unfinished = 0;
+        return ASSAY_OK;
+    }
+    enum assay_status st =
+        assay_fail(err, ASSAY_FILE, "%s: cannot be finished: %s", file->final,
+                   strerror(errno));
+    temp_file_abandon(file);
+    return st;
+}
+
+void temp_file_abandon(struct temp_file *file)
+{
+    unlink(file->path);
+    have_unfinished = 0;
+}

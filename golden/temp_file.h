@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Output files appear whole or not at all: written beside their final name,
+ * then renamed. A signal that ends the program removes what is unfinished.
+ */
+#ifndef ASSAY_TEMP_FILE_H
+#define ASSAY_TEMP_FILE_H
+
+#include <limits.h>
+
+#include "assay/error.h"
+
+struct temp_file {
+    char path[PATH_MAX]; /* the temporary name */
+    char final[PATH_MAX];
+};
+
+/* Picks `final`.<pid>.tmp and checks that its folder can be written. One at a
+ * time in a process. */
+enum assay_status temp_file_begin(const char *final, struct temp_file *file,
+                                  struct assay_error *err);
+/* Flushes to disk and renames over the final name; removes on failure. */
+enum assay_status temp_file_commit(struct temp_file *file,
+                                   struct assay_error *err);
+void temp_file_abandon(struct temp_file *file);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tables are libsmartcols'; the progress bar is a line on stderr.
+ */
+#include "golden/term.h"
+
+#include <inttypes.h>
+#include <libsmartcols.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void progress_begin(struct progress *p, const char *label)
+{
+    const char *kind = getenv("TERM");
+    *p = (struct progress){ .label = label, .start = seconds() };
+    p->on = isatty(STDERR_FILENO) && kind && strcmp(kind, "dumb") != 0;
+}
+
+static void print_bar(const struct progress *p, double elapsed, int64_t done,
+                      int64_t total)
+{
+    enum { WIDTH = 24 };
+    struct winsize size = { .ws_col = 80 };
+    char bar[WIDTH + 1];
+    int full = (int)(WIDTH * done / total);
+    double rate = elapsed > 0 ? (double)done / elapsed : 0;
+    int left = rate > 0 ? (int)((double)(total - done) / rate + 0.5) : 0;
+    ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
+    int label = size.ws_col > 70 ? size.ws_col - 62 : 8;
+    memset(bar, '#', (size_t)full);
+    memset(bar + full, '.', (size_t)(WIDTH - full));
+    bar[WIDTH] = '\0';
+    fprintf(stderr,
+            "\r\033[K%-*.*s [%s] %" PRId64 "/%" PRId64 "  %.3g/s  %d:%02d left",
+            label, label, p->label, bar, done, total, rate, left / 60,
+            left % 60);
+    fflush(stderr);
+}
+
+void progress_step(void *context, int64_t done, int64_t total)
+{
+    struct progress *p = context;
+    if (!p->on || total <= 0)
+        return;
+    double now = seconds();
+    if (now - p->shown < 0.1 && done < total)
+        return;
+    p->shown = now;
+    print_bar(p, now - p->start, done, total);
+}
+
+void progress_end(struct progress *p)
+{
+    if (p->on && p->shown > 0)
+        fputs("\r\033[K", stderr);
+    p->on = false;
+}
+
+struct table {
+    struct libscols_table *own;
+    struct libscols_line *line;
+    bool failed;
+};
+
+bool term_colour(FILE *out)
+{
+    const char *no = getenv("NO_COLOR"), *kind = getenv("TERM");
+    return isatty(fileno(out)) && !(no && *no) && kind &&
+           strcmp(kind, "dumb") != 0;
+}
+
+struct table *table_new(const struct column *columns, size_t n)
+{
+    struct table *t = calloc(1, sizeof *t);
+    if (!t || !(t->own = scols_new_table())) {
+        free(t);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int flags = columns[i].kind == COLUMN_NUMBER ? SCOLS_FL_RIGHT
+                    : columns[i].kind == COLUMN_LONG ? SCOLS_FL_TRUNC
+                                                     : 0;
+        if (!scols_table_new_column(t->own, columns[i].name, 0, flags))
+            t->failed = true;
+    }
+    return t;
+}
+
+void table_row(struct table *t)
+{
+    t->line = scols_table_new_line(t->own, NULL);
+    t->failed |= !t->line;
+}
+
+void table_text(struct table *t, size_t column, const char *text)
+{
+    if (!t->failed && scols_line_set_data(t->line, column, text) != 0)
+        t->failed = true;
+}
+
+void table_printf(struct table *t, size_t column, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    table_text(t, column, text);
+}
+
+void table_colour(struct table *t, size_t column, enum colour colour)
+{
+    static const char *const names[] = {
+        [COLOUR_NONE] = NULL,
+        [COLOUR_GOOD] = "green",
+        [COLOUR_BAD] = "red",
+        [COLOUR_DIM] = "gray",
+    };
+    struct libscols_cell *cell =
+        t->failed ? NULL : scols_line_get_cell(t->line, column);
+    if (cell && names[colour])
+        scols_cell_set_color(cell, names[colour]);
+}
+
+bool table_print(struct table *t, FILE *out)
+{
+    bool ok = !t->failed;
+    scols_table_set_stream(t->own, out);
+    scols_table_enable_colors(t->own, term_colour(out));
+    if (ok)
+        ok = scols_print_table(t->own) == 0 && fflush(out) == 0;
+    scols_unref_table(t->own);
+    free(t);
+    return ok;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What people see: tables on stdout, progress on stderr. Widths follow the
+ * terminal; colour and progress only on one; NO_COLOR is honoured.
+ */
+#ifndef ASSAY_TERM_H
+#define ASSAY_TERM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* -- progress bar with rate and time left; nothing unless on a terminal -- */
+struct progress {
+    const char *label;
+    double start, shown; /* seconds */
+    bool on;
+};
+
+void progress_begin(struct progress *p, const char *label);
+/* Fits assay_run.progress, with the struct progress as context. */
+void progress_step(void *context, int64_t done, int64_t total);
+void progress_end(struct progress *p);
+
+/* -- tables -- */
+enum column_kind { COLUMN_TEXT, COLUMN_NUMBER, COLUMN_LONG };
+enum colour { COLOUR_NONE, COLOUR_GOOD, COLOUR_BAD, COLOUR_DIM };
+
+struct column {
+    const char *name;
+    enum column_kind kind; /* LONG gives way first when space is short */
+};
+
+struct table;
+
+/* NULL when out of memory. */
+struct table *table_new(const struct column *columns, size_t n);
+/* A new row; cells are then set by column. Texts are copied. */
+void table_row(struct table *t);
+void table_text(struct table *t, size_t column, const char *text);
+void table_printf(struct table *t, size_t column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void table_colour(struct table *t, size_t column, enum colour colour);
+/* Prints to `out`; false when that failed. Frees the table either way. */
+bool table_print(struct table *t, FILE *out);
+
+/* Whether stdout takes colour. */
+bool term_colour(FILE *out);
+
+#endif

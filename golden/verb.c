@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "golden/verb.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int verb_fail(const char *verb, const struct assay_error *err)
+{
+    fflush(stdout);
+    fprintf(stderr, "assay %s: %s\n", verb, err->text);
+    return assay_status_exit(err->status);
+}
+
+int verb_end(const char *verb, int exit_code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return exit_code;
+    fprintf(stderr, "assay %s: standard output cannot be written: %s\n", verb,
+            strerror(errno));
+    return assay_status_exit(ASSAY_FILE);
+}
+
+double verb_number(struct argp_state *state, const char *option,
+                   const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value))
+        argp_error(state, "%s takes a finite number, not \"%s\"", option,
+                   text);
+    return value;
+}
+
+long verb_integer(struct argp_state *state, const char *option,
+                  const char *text, long least, long most)
+{
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end || errno || value < least || value > most)
+        argp_error(state, "%s takes a whole number from %ld to %ld, not \"%s\"",
+                   option, least, most, text);
+    return value;
+}
+
+int verb_word(struct argp_state *state, const char *option, const char *text,
+              const char *const *words, int count)
+{
+    char all[256] = "";
+    for (int i = 0; i < count; i++) {
+        if (strcmp(text, words[i]) == 0)
+            return i;
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
+                 i ? ", " : "", words[i]);
+    }
+    argp_error(state, "%s is one of %s, not \"%s\"", option, all, text);
+    return -1;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the verbs of the program share.
+ */
+#ifndef ASSAY_VERB_H
+#define ASSAY_VERB_H
+
+#include <argp.h>
+
+#include "assay/error.h"
+
+/* Exit codes beside those of status.def. */
+enum { EXIT_WRONG = 1, EXIT_NOTHING_RAN = 77 };
+
+/* Prints "assay VERB: sentence" and gives the status's exit code. */
+int verb_fail(const char *verb, const struct assay_error *err);
+
+/* Ends with status 0, or with a sentence if stdout could not be written. */
+int verb_end(const char *verb, int exit_code);
+
+/* Values of options; argp_error() with a sentence if they are not such. */
+double verb_number(struct argp_state *state, const char *option,
+                   const char *text);
+long verb_integer(struct argp_state *state, const char *option,
+                  const char *text, long least, long most);
+/* Index of `text` in a list of words, e.g. "table", "json". */
+int verb_word(struct argp_state *state, const char *option, const char *text,
+              const char *const *words, int count);
+
+/* The verbs; argv[0] is "assay VERB". Rows of verb.def. */
+#define ASSAY_VERB(name, summary) int verb_##name(int argc, char **argv);
+#include "verb.def"
+#undef ASSAY_VERB
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * assay show: what a golden set holds, and how far each recipe is from the
+ * exact answer.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assay/memory.h"
+#include "assay/metrics.h"
+#include "golden/json.h"
+#include "golden/select.h"
+#include "golden/set.h"
+#include "golden/term.h"
+#include "golden/verb.h"
+
+struct options {
+    const char *file, *cases;
+    bool json;
+};
+
+enum { KEY_FORMAT = 256, KEY_CASE };
+
+static const struct argp_option keys[] = {
+    { "format", KEY_FORMAT, "table|json", 0, "default table", 0 },
+    { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
+    { 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    static const char *const formats[] = { "table", "json" };
+    struct options *o = state->input;
+    switch (key) {
+    case KEY_FORMAT:
+        o->json = verb_word(state, "--format", arg, formats, 2) == 1;
+        break;
+    case KEY_CASE: o->cases = arg; break;
+    case ARGP_KEY_ARG:
+        if (o->file)
+            argp_error(state, "one golden set at a time");
+        o->file = arg;
+        break;
+    case ARGP_KEY_END:
+        if (!o->file)
+            argp_error(state, "no golden set named");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp argp = {
+    keys, parse, "SET.h5",
+    "Says what a golden set holds: its cases, the error bar of their exact "
+    "answers, and the distance of each emulated recipe from the exact "
+    "answer.\v"
+    "Example:\n  assay show heads.h5\n"
+    "  assay show heads.h5 --case '*layer0' --format json",
+    NULL, NULL, NULL
+};
+
+/* What is shown of one recipe of one case. */
+struct shown {
+    const struct assay_recipe *recipe;
+    struct assay_distance distance; /* emulated against exact */
+    double jitter_lse;              /* largest over rows */
+};
+
+struct shown_case {
+    struct assay_case about;
+    bool f64;
+    double bar_o, bar_lse; /* largest over heads */
+    struct shown recipes[ASSAY_RECIPES];
+    size_t n_recipes;
+};
+
+static double largest(int64_t n, const double *x)
+{
+    double top = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!(x[i] <= top))
+            top = x[i];
+    return top;
+}
+
+static enum assay_status measure(const struct assay_problem *p,
+                                 const struct assay_answer *a,
+                                 const struct assay_exact *e,
+                                 struct shown *out, struct assay_error *err)
+{
+    struct assay_row *rows;
+    int64_t n = assay_problem_rows(p);
+    enum assay_status st = assay_alloc("row figures", n, sizeof *rows, &rows,
+                                       err);
+    if (st != ASSAY_OK)
+        return st;
+    assay_rows_compare(p, a->o, e->o, rows);
+    assay_distance(p, a->o, e->o, rows, a->lse, e->lse, 0, p->hq,
+                   &out->distance);
+    out->recipe = a->recipe;
+    out->jitter_lse = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!(a->jitter.lse[i] <= out->jitter_lse))
+            out->jitter_lse = a->jitter.lse[i];
+    assay_free(rows);
+    return ASSAY_OK;
+}
+
+static enum assay_status read_recipes(const struct assay_set *set, size_t i,
+                                      const struct assay_exact *e,
+                                      struct shown_case *out,
+                                      struct assay_error *err)
+{
+    const struct assay_problem *p = &out->about.problem;
+    const struct assay_recipe **recipes;
+    size_t n;
+    enum assay_status st = assay_set_recipes(set, i, &recipes, &n, err);
+    for (size_t r = 0; st == ASSAY_OK && r < n; r++) {
+        struct assay_answer answer;
+        st = assay_set_read_answer(set, i, p, recipes[r], &answer, err);
+        if (st == ASSAY_OK)
+            st = measure(p, &answer, e, &out->recipes[out->n_recipes++], err);
+        assay_answer_free(&answer);
+    }
+    free(recipes);
+    return st;
+}
+
+static enum assay_status read_case(const struct assay_set *set, size_t i,
+                                   struct shown_case *out,
+                                   struct assay_error *err)
+{
+    struct assay_exact exact;
+    *out = (struct shown_case){ 0 };
+    enum assay_status st = assay_set_describe(set, i, &out->about, err);
+    if (st != ASSAY_OK)
+        return st;
+    const struct assay_problem *p = &out->about.problem;
+    st = assay_set_read_exact(set, i, p, &exact, err);
+    if (st == ASSAY_OK) {
+        out->f64 = exact.o64 != NULL;
+        out->bar_o = largest(p->b * p->hq, exact.bar_o);
+        out->bar_lse = largest(p->b * p->hq, exact.bar_lse);
+        st = read_recipes(set, i, &exact, out, err);
+        assay_exact_free(&exact);
+    }
+    if (st != ASSAY_OK)
+        assay_case_free(&out->about);
+    return st;
+}
+
+static const char *const provenance[] = { "generator", "version", "command",
+                                          "blas",      "blas_core", "cpu",
+                                          "compiler",  "flags",   "date" };
+
+enum { N_PROVENANCE = sizeof provenance / sizeof *provenance };
+
+static bool print_tables(const struct assay_set *set,
+                         const struct shown_case *cases, size_t n)
+{
+    static const struct column about[] = {
+        { "CASE", COLUMN_LONG },      { "PROBLEM", COLUMN_TEXT },
+        { "INPUTS", COLUMN_TEXT },    { "EXACT", COLUMN_TEXT },
+        { "BAR O", COLUMN_NUMBER },   { "BAR LSE", COLUMN_NUMBER },
+    };
+    static const struct column recipe[] = {
+        { "CASE", COLUMN_LONG },         { "RECIPE", COLUMN_TEXT },
+        { "FORM", COLUMN_TEXT },         { "COSINE", COLUMN_NUMBER },
+        { "WORST ROW", COLUMN_NUMBER },  { "MAE", COLUMN_NUMBER },
+        { "MAX ERROR", COLUMN_NUMBER },  { "REL L2", COLUMN_NUMBER },
+        { "LSE NATS", COLUMN_NUMBER },   { "JITTER LSE", COLUMN_NUMBER },
+    };
+    printf("%s: golden set, %zu cases, content %s\n", assay_set_path(set),
+           assay_set_count(set), assay_set_hash(set));
+    for (size_t i = 0; i < N_PROVENANCE; i++) {
+        char *text = assay_set_provenance(set, provenance[i]);
+        printf("  %-10s %s\n", provenance[i], text ? text : "not said");
+        free(text);
+    }
+    printf("\nexact answers (bars: largest error on sampled rows, against "
+           "binary128)\n");
+    struct table *t = table_new(about, 6), *r = table_new(recipe, 10);
+    if (!t || !r)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct shown_case *c = &cases[i];
+        char *line = assay_case_line(&c->about.problem);
+        table_row(t);
+        table_text(t, 0, c->about.name);
+        table_text(t, 1, line ? line : "");
+        table_text(t, 2, c->about.format->name);
+        table_text(t, 3, c->f64 ? "f64" : "f32");
+        table_printf(t, 4, "%.1e", c->bar_o);
+        table_printf(t, 5, "%.1e", c->bar_lse);
+        free(line);
+        for (size_t j = 0; j < c->n_recipes; j++) {
+            const struct shown *s = &c->recipes[j];
+            table_row(r);
+            table_text(r, 0, c->about.name);
+            table_text(r, 1, s->recipe->name);
+            table_text(r, 2, assay_softmax_get(s->recipe->softmax)->name);
+            table_printf(r, 3, "%.8f", s->distance.cosine);
+            table_printf(r, 4, "%.6f", s->distance.worst_row_cosine);
+            table_printf(r, 5, "%.2e", s->distance.mae);
+            table_printf(r, 6, "%.2e", s->distance.max_error);
+            table_printf(r, 7, "%.2e", s->distance.rel_l2);
+            table_printf(r, 8, "%.2e", s->distance.lse_max);
+            table_printf(r, 9, "%.2e", s->jitter_lse);
+        }
+    }
+    bool ok = table_print(t, stdout);
+    printf("\nrecipes: emulated against exact (jitter: what another legal "
+           "kernel may differ by)\n");
+    return table_print(r, stdout) && ok;
+}
+
+static json_t *case_json(const struct shown_case *c)
+{
+    json_t *out = json_object(), *recipes = json_object();
+    json_object_set_new(out, "name", json_text(c->about.name));
+    json_object_set_new(out, "source", json_text(c->about.source));
+    json_object_set_new(out, "problem", json_problem(&c->about.problem));
+    json_object_set_new(out, "inputs", json_string(c->about.format->name));
+    json_object_set_new(out, "exact", json_string(c->f64 ? "f64" : "f32"));
+    json_object_set_new(out, "error_bar_o", json_number(c->bar_o));
+    json_object_set_new(out, "error_bar_lse_nats", json_number(c->bar_lse));
+    for (size_t i = 0; i < c->n_recipes; i++) {
+        const struct shown *s = &c->recipes[i];
+        json_t *r = json_object();
+        json_object_set_new(
+            r, "softmax_form",
+            json_string(assay_softmax_get(s->recipe->softmax)->name));
+        json_object_set_new(r, "distance", json_distance(&s->distance));
+        json_object_set_new(r, "jitter_lse_nats", json_number(s->jitter_lse));
+        json_object_set_new(recipes, s->recipe->name, r);
+    }
+    json_object_set_new(out, "recipes", recipes);
+    return out;
+}
+
+static bool print_json(const struct assay_set *set,
+                       const struct shown_case *cases, size_t n)
+{
+    json_t *out = json_object(), *from = json_object(), *list = json_array();
+    json_object_set_new(out, "schema", json_string("assay-set/1"));
+    json_object_set_new(out, "file", json_text(assay_set_path(set)));
+    json_object_set_new(out, "content_hash", json_text(assay_set_hash(set)));
+    for (size_t i = 0; i < N_PROVENANCE; i++) {
+        char *text = assay_set_provenance(set, provenance[i]);
+        if (text)
+            json_object_set_new(from, provenance[i], json_text(text));
+        free(text);
+    }
+    json_object_set_new(out, "provenance", from);
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, case_json(&cases[i]));
+    json_object_set_new(out, "cases", list);
+    return json_print(out, stdout) == 0;
+}
+
+static enum assay_status show(const struct options *o, struct assay_error *err)
+{
+    struct assay_set *set;
+    struct shown_case *cases = NULL;
+    size_t n = 0;
+    enum assay_status st = assay_set_open(o->file, &set, err);
+    if (st != ASSAY_OK)
+        return st;
+    size_t count = assay_set_count(set);
+    const char **names = calloc(count + 1, sizeof *names);
+    cases = calloc(count + 1, sizeof *cases);
+    if (!names || !cases) {
+        st = assay_fail(err, ASSAY_MEMORY, "no memory for cases");
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++)
+        names[i] = assay_set_case_name(set, i);
+    st = select_check(o->cases, "case", names, count, err);
+    for (size_t i = 0; st == ASSAY_OK && i < count; i++)
+        if (select_has(o->cases, names[i]) &&
+            (st = read_case(set, i, &cases[n], err)) == ASSAY_OK)
+            n++;
+    if (st == ASSAY_OK)
+        o->json ? print_json(set, cases, n) : print_tables(set, cases, n);
+out:
+    for (size_t i = 0; i < n; i++)
+        assay_case_free(&cases[i].about);
+    free(cases);
+    free(names);
+    assay_set_close(set);
+    return st;
+}
+
+int verb_show(int argc, char **argv)
+{
+    struct options o = { 0 };
+    struct assay_error err;
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (show(&o, &err) != ASSAY_OK)
+        return verb_fail("show", &err);
+    return verb_end("show", 0);
+}

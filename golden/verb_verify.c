@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * assay verify: a golden set's hashes, and its answers made again.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assay/blas.h"
+#include "assay/memory.h"
+#include "assay/metrics.h"
+#include "config.h"
+#include "golden/answers.h"
+#include "golden/set.h"
+#include "golden/term.h"
+#include "golden/verb.h"
+
+struct options {
+    const char *file;
+    bool hashes_only;
+    int threads;
+};
+
+enum { KEY_HASHES = 256, KEY_THREADS };
+
+static const struct argp_option keys[] = {
+    { "hashes-only", KEY_HASHES, NULL, 0, "do not remake the answers", 0 },
+    { "threads", KEY_THREADS, "N", 0, "default one a core", 0 },
+    { 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case KEY_HASHES: o->hashes_only = true; break;
+    case KEY_THREADS:
+        o->threads = (int)verb_integer(state, "--threads", arg, 1, 4096);
+        break;
+    case ARGP_KEY_ARG:
+        if (o->file)
+            argp_error(state, "one golden set at a time");
+        o->file = arg;
+        break;
+    case ARGP_KEY_END:
+        if (!o->file)
+            argp_error(state, "no golden set named");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp argp = {
+    keys, parse, "SET.h5",
+    "Checks every dataset's hash and the content hash, then makes all answers "
+    "again from the stored inputs and says whether they are bitwise the same, "
+    "the same within the set's own error bar or jitter, or different.\v"
+    "Exit status 0: the same; 1: an answer differs; 2: a hash does not match "
+    "or the file is bad.\n\n"
+    "Example:\n  assay verify heads.h5",
+    NULL, NULL, NULL
+};
+
+/* A stored error bar was sampled on a few rows, and two honest answers may
+ * err in opposite directions. */
+static const double BAR_FACTOR = 8;
+
+enum sameness { SAME_BITS, SAME_WITHIN, DIFFERENT };
+
+struct finding {
+    enum sameness same;
+    double o, lse; /* largest differences */
+};
+
+static void print_wrong(void *context, const char *name, const char *wrong)
+{
+    (void)context;
+    if (wrong)
+        fprintf(stderr, "cases/%s: %s\n", name, wrong);
+}
+
+static double lse_difference(double a, double b)
+{
+    return a == b ? 0 : fabs(a - b);
+}
+
+static struct finding compare_exact(const struct assay_problem *p,
+                                    const struct assay_exact *a,
+                                    const struct assay_exact *b)
+{
+    struct finding f = { SAME_BITS, 0, 0 };
+    size_t n = (size_t)assay_problem_o_elems(p),
+           rows = (size_t)assay_problem_rows(p);
+    bool same = memcmp(a->lse, b->lse, rows * sizeof *a->lse) == 0 &&
+                (a->o64 ? memcmp(a->o64, b->o64, n * sizeof *a->o64)
+                        : memcmp(a->o, b->o, n * sizeof *a->o)) == 0;
+    if (same)
+        return f;
+    f.same = SAME_WITHIN;
+    for (int64_t bh = 0; bh < p->b * p->hq; bh++) {
+        double o = 0, lse = 0;
+        for (int64_t i = 0; i < p->nq; i++) {
+            int64_t at = assay_row_offset(p->nq, p->hq, p->dv, bh / p->hq, i,
+                                          bh % p->hq);
+            for (int64_t c = at; c < at + p->dv; c++) {
+                double d = a->o64 ? fabs(a->o64[c] - b->o64[c])
+                                  : fabs((double)a->o[c] - b->o[c]);
+                o = d <= o ? o : d;
+            }
+            double d = lse_difference(a->lse[bh * p->nq + i],
+                                      b->lse[bh * p->nq + i]);
+            lse = d <= lse ? lse : d;
+        }
+        if (!(o <= BAR_FACTOR * a->bar_o[bh]) ||
+            !(lse <= BAR_FACTOR * a->bar_lse[bh]))
+            f.same = DIFFERENT;
+        f.o = o <= f.o ? f.o : o;
+        f.lse = lse <= f.lse ? f.lse : lse;
+    }
+    return f;
+}
+
+static bool same_payload(const struct assay_payload *a,
+                         const struct assay_payload *b)
+{
+    return memcmp(a->codes, b->codes,
+                  (size_t)a->count * assay_format_bytes(a->format)) == 0 &&
+           (a->scale == ASSAY_SCALE_NONE ||
+            memcmp(a->scales, b->scales,
+                   (size_t)a->n_scales * sizeof *a->scales) == 0);
+}
+
+/* Payloads are bit-exact or wrong; O and LSE may move by the jitter. */
+static struct finding compare_answer(const struct assay_problem *p,
+                                     const struct assay_answer *a,
+                                     const struct assay_answer *b,
+                                     struct assay_row *rows)
+{
+    struct finding f = { SAME_BITS, 0, 0 };
+    int64_t n = assay_problem_rows(p);
+    assay_rows_compare(p, b->o, a->o, rows);
+    for (int64_t r = 0; r < n; r++) {
+        double o = rows[r].mismatched ? NAN : rows[r].distance;
+        double lse = lse_difference(b->lse[r], a->lse[r]);
+        if (o != 0 || lse != 0)
+            f.same = f.same == SAME_BITS ? SAME_WITHIN : f.same;
+        if (!(o <= a->jitter.o[r]) || !(lse <= a->jitter.lse[r]))
+            f.same = DIFFERENT;
+        f.o = o <= f.o ? f.o : o;
+        f.lse = lse <= f.lse ? f.lse : lse;
+    }
+    if (!same_payload(&a->payloads.q, &b->payloads.q) ||
+        !same_payload(&a->payloads.k, &b->payloads.k) ||
+        !same_payload(&a->payloads.v, &b->payloads.v))
+        f.same = DIFFERENT;
+    return f;
+}
+
+struct verify {
+    const struct options *o;
+    struct assay_set *set;
+    struct table *table;
+    bool different, moved;
+};
+
+static void report(struct verify *v, const char *name, const char *answer,
+                   struct finding f)
+{
+    static const struct {
+        const char *text;
+        enum colour colour;
+    } words[] = {
+        [SAME_BITS] = { "bitwise same", COLOUR_GOOD },
+        [SAME_WITHIN] = { "same within the bar", COLOUR_GOOD },
+        [DIFFERENT] = { "DIFFERENT", COLOUR_BAD },
+    };
+    v->different |= f.same == DIFFERENT;
+    v->moved |= f.same != SAME_BITS;
+    table_row(v->table);
+    table_text(v->table, 0, name);
+    table_text(v->table, 1, answer);
+    table_text(v->table, 2, words[f.same].text);
+    table_colour(v->table, 2, words[f.same].colour);
+    table_printf(v->table, 3, "%.1e", f.o);
+    table_printf(v->table, 4, "%.1e", f.lse);
+}
+
+static enum assay_status verify_exact(struct verify *v, size_t i,
+                                      const struct assay_case *c,
+                                      const struct assay_inputs *in,
+                                      const struct assay_run *run,
+                                      struct assay_error *err)
+{
+    struct assay_exact was = { 0 }, now = { 0 };
+    enum assay_status st =
+        assay_set_read_exact(v->set, i, &c->problem, &was, err);
+    if (st == ASSAY_OK)
+        st = answers_exact(&c->problem, in, was.o64 != NULL, run, &now, err);
+    if (st == ASSAY_OK)
+        report(v, c->name, "exact", compare_exact(&c->problem, &was, &now));
+    assay_exact_free(&was);
+    assay_exact_free(&now);
+    return st;
+}
+
+static enum assay_status verify_recipe(struct verify *v, size_t i,
+                                       const struct assay_recipe *recipe,
+                                       const struct assay_case *c,
+                                       const struct assay_inputs *in,
+                                       const struct assay_run *run,
+                                       struct assay_error *err)
+{
+    const struct assay_problem *p = &c->problem;
+    struct assay_answer was = { 0 }, now = { 0 };
+    struct assay_row *rows = NULL;
+    enum assay_status st = assay_alloc("row figures", assay_problem_rows(p),
+                                       sizeof *rows, &rows, err);
+    if (st == ASSAY_OK &&
+        (st = assay_set_read_answer(v->set, i, p, recipe, &was, err)) ==
+            ASSAY_OK)
+        st = answers_recipe(recipe, p, in, run, &now, err);
+    if (st == ASSAY_OK)
+        report(v, c->name, recipe->name, compare_answer(p, &was, &now, rows));
+    assay_answer_free(&was);
+    assay_answer_free(&now);
+    assay_free(rows);
+    return st;
+}
+
+static enum assay_status verify_case(struct verify *v, size_t i,
+                                     struct assay_error *err)
+{
+    struct assay_case c;
+    struct assay_inputs in = { 0 };
+    const struct assay_recipe **recipes = NULL;
+    size_t n = 0;
+    struct progress progress;
+    struct assay_run run = { .threads = v->o->threads,
+                             .progress = progress_step,
+                             .context = &progress };
+    enum assay_status st = assay_set_read_case(v->set, i, &c, err);
+    if (st != ASSAY_OK)
+        return st;
+    progress_begin(&progress, c.name);
+    if ((st = assay_case_values(&c, &in, err)) == ASSAY_OK &&
+        (st = verify_exact(v, i, &c, &in, &run, err)) == ASSAY_OK)
+        st = assay_set_recipes(v->set, i, &recipes, &n, err);
+    for (size_t r = 0; st == ASSAY_OK && r < n; r++)
+        st = verify_recipe(v, i, recipes[r], &c, &in, &run, err);
+    progress_end(&progress);
+    free(recipes);
+    assay_inputs_free(&in);
+    assay_case_free(&c);
+    return st;
+}
+
+/* What differs between then and now, where bits moved. */
+static void explain(const struct verify *v)
+{
+    const struct {
+        const char *key, *now;
+    } facts[] = {
+        { "blas", assay_blas_name() },   { "blas_core", assay_blas_core() },
+        { "version", PACKAGE_VERSION }, { "compiler", ASSAY_CC },
+        { "flags", ASSAY_CFLAGS },
+    };
+    bool any = false;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        char *then = assay_set_provenance(v->set, facts[i].key);
+        if (!then || strcmp(then, facts[i].now) != 0) {
+            printf("%s was %s, is %s\n", facts[i].key,
+                   then ? then : "not said", facts[i].now);
+            any = true;
+        }
+        free(then);
+    }
+    if (!any)
+        puts("BLAS, its core, program version, compiler and flags are as they "
+             "were: the bits should not have moved");
+}
+
+static enum assay_status remake(struct verify *v, struct assay_error *err)
+{
+    static const struct column columns[] = {
+        { "CASE", COLUMN_LONG },     { "ANSWER", COLUMN_TEXT },
+        { "REMADE", COLUMN_TEXT },   { "MAX O", COLUMN_NUMBER },
+        { "LSE NATS", COLUMN_NUMBER },
+    };
+    enum assay_status st = ASSAY_OK;
+    v->table = table_new(columns, 5);
+    if (!v->table)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a table");
+    for (size_t i = 0; st == ASSAY_OK && i < assay_set_count(v->set); i++)
+        st = verify_case(v, i, err);
+    table_print(v->table, stdout);
+    if (st == ASSAY_OK && v->moved)
+        explain(v);
+    return st;
+}
+
+int verb_verify(int argc, char **argv)
+{
+    struct options o = { 0 };
+    struct assay_error err;
+    struct verify v = { .o = &o };
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (assay_set_open(o.file, &v.set, &err) != ASSAY_OK)
+        return verb_fail("verify", &err);
+    enum assay_status st = assay_set_check(v.set, print_wrong, NULL, &err);
+    if (st == ASSAY_OK) {
+        printf("%s: %zu cases, every hash as written, content %s\n", o.file,
+               assay_set_count(v.set), assay_set_hash(v.set));
+        if (!o.hashes_only)
+            st = remake(&v, &err);
+    }
+    int code = st == ASSAY_OK ? verb_end("verify", v.different ? EXIT_WRONG : 0)
+                              : verb_fail("verify", &err);
+    assay_set_close(v.set);
+    return code;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernel ABI: all that a kernel author needs. A module is a shared object
+ * that exports one function, assay_module(), which returns a table of
+ * kernels. The validator owns all memory, loads the device runtime, poisons
+ * outputs, guards their edges and waits for the stream; a kernel says what it
+ * supports and launches.
+ *
+ * Plain C, no other header of the project. Structs grow only at their end and
+ * start with their own size, so an old module and a new validator (or the
+ * other way round) can tell which fields both know. Numbers never change.
+ */
+#ifndef ASSAY_KERNEL_H
+#define ASSAY_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ASSAY_KERNEL_ABI 1
+
+/* Where a module's pointers live. */
+enum assay_kernel_device {
+    ASSAY_KERNEL_HOST = 0,
+    ASSAY_KERNEL_HIP = 1,
+    ASSAY_KERNEL_CUDA = 2,
+};
+
+/* Element formats; the numbers are those of AITER's MHA v4. */
+enum assay_kernel_format {
+    ASSAY_KERNEL_F32 = 0,
+    ASSAY_KERNEL_F16 = 1,
+    ASSAY_KERNEL_BF16 = 2,
+    ASSAY_KERNEL_E4M3FN = 3, /* OCP: no infinity, largest 448 */
+    ASSAY_KERNEL_INT8 = 10,
+};
+
+/* How a payload's scales are laid out; value = payload * scale. */
+enum assay_kernel_scale {
+    ASSAY_KERNEL_SCALE_NONE = 0,
+    ASSAY_KERNEL_SCALE_F32_PER_TENSOR = 1, /* one float for all of a tensor */
+};
+
+enum assay_kernel_workload {
+    ASSAY_KERNEL_DENSE = 0, /* every sequence of a batch has full length */
+};
+
+/* What q, k and v hold. Used as bits in assay_kernel.inputs. */
+enum assay_kernel_input {
+    ASSAY_KERNEL_RAW = 1,    /* captured words; the kernel quantizes */
+    ASSAY_KERNEL_PACKED = 2, /* the recipe's payloads and scales */
+};
+
+enum assay_kernel_mask {
+    ASSAY_KERNEL_MASK_NONE = 0,
+    /* bottom-right: query i sees key j iff j <= i + seqlen_k - seqlen_q */
+    ASSAY_KERNEL_MASK_CAUSAL = 1,
+};
+
+/* A tensor [batch, token, head, channel]. Strides count elements; the channel
+ * stride is always 1. Offsets may pass 2^31 elements. */
+struct assay_kernel_tensor {
+    void *data; /* inputs are read only, whatever C says */
+    enum assay_kernel_format format;
+    enum assay_kernel_scale scale_mode;
+    const void *scale; /* on the device; NULL with SCALE_NONE */
+    int64_t stride[4];
+};
+
+/* One attention problem. With kv = h / (heads_q / heads_kv):
+ *   S[i,j] = softmax_scale * q[b,i,h,:] . k[b,j,kv,:]
+ *   O[b,i,h,:] = sum over visible j of softmax_j(S[i,:]) * v[b,j,kv,:]
+ *   LSE[b,h,i] = ln of the sum over visible j of exp(S[i,j])
+ * A query that sees no key has O = 0 and LSE = -infinity. */
+struct assay_kernel_job {
+    size_t size; /* sizeof(struct assay_kernel_job) in the validator */
+    enum assay_kernel_workload workload;
+    enum assay_kernel_input input;
+    enum assay_kernel_mask mask;
+    int64_t batch, seqlen_q, seqlen_k;
+    int64_t heads_q, heads_kv; /* heads_q is a multiple of heads_kv */
+    int64_t head_dim_qk, head_dim_v;
+    double softmax_scale;
+    struct assay_kernel_tensor q, k, v, o;
+    float *lse; /* [batch, heads_q, seqlen_q], contiguous, natural log */
+    void *workspace; /* 256-byte aligned, contents undefined */
+    size_t workspace_bytes;
+    void *stream; /* hipStream_t or cudaStream_t; NULL on the host */
+};
+
+/* One row of a module's table. All strings are static. */
+struct assay_kernel {
+    const char *name;
+    const char *recipe;       /* as `assay generate --recipe` spells it */
+    const char *softmax_form; /* "nominal", for example */
+    const char *about;        /* one line for people */
+    unsigned inputs;          /* bits of enum assay_kernel_input */
+
+    /* 0: this job can be launched. Anything else: it cannot, and `reason`
+     * says why in a few words. Called before memory exists: data, scale, lse
+     * and workspace pointers are NULL. */
+    int (*supports)(const struct assay_kernel_job *job, char *reason,
+                    size_t reason_bytes);
+
+    /* Bytes of workspace the job needs. NULL means none. */
+    size_t (*workspace_bytes)(const struct assay_kernel_job *job);
+
+    /* Queues the work on job->stream (on the host: does it) and returns 0,
+     * or a non-zero code of the kernel's own with `reason` filled. */
+    int (*launch)(const struct assay_kernel_job *job, char *reason,
+                  size_t reason_bytes);
+};
+
+struct assay_kernel_module {
+    uint32_t abi; /* ASSAY_KERNEL_ABI */
+    enum assay_kernel_device device;
+    const char *name;
+    const char *build; /* compiler and flags, for reports; may be NULL */
+    size_t kernel_size; /* sizeof(struct assay_kernel) in the module */
+    size_t kernel_count;
+    const struct assay_kernel *kernels;
+};
+
+/* The symbol that a module exports. Called once after loading. */
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+const struct assay_kernel_module *assay_module(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

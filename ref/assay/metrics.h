@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Distances between two answers, rows first, everything summed in double.
+ *
+ * Non-finite values never enter a sum. A pair of equal infinities, or of two
+ * NaN, counts as no difference; any other pair with a non-finite member makes
+ * mae, max_error, rel_l2, norm_ratio and the cosines NaN, and max_at names the
+ * first. Cosine of two zero vectors is 1, of a zero and a non-zero one 0;
+ * it never passes 1.
+ */
+#ifndef ASSAY_METRICS_H
+#define ASSAY_METRICS_H
+
+#include "assay/problem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where something is; -1 where it is nowhere. */
+struct assay_place {
+    int64_t b, h, i, c;
+};
+
+/* One row (b, h, i) of O, a against b. */
+struct assay_row {
+    double distance;      /* L2 of a - b */
+    double norm_a, norm_b, dot;
+    double sum_abs;       /* of |a - b| */
+    double max_abs;
+    int64_t max_c;        /* channel of max_abs */
+    int64_t nonfinite_a, nonfinite_b;
+    int64_t mismatched;   /* elements whose classes differ */
+    int64_t mismatched_c; /* the first; -1 */
+};
+
+/* rows: one per (b, h, i), [b, hq, nq]. a and b are [b, nq, hq, dv]. */
+ASSAY_API void assay_rows_compare(const struct assay_problem *p,
+                                  const float *a, const float *b,
+                                  struct assay_row *rows);
+
+ASSAY_API double assay_row_cosine(const struct assay_row *row);
+
+struct assay_distance {
+    double cosine, worst_row_cosine, mae, max_error, rel_l2, norm_ratio;
+    double lse_max, lse_mean; /* nats */
+    int64_t nonfinite_a, nonfinite_b, mismatched;
+    int64_t lse_mismatched;   /* rows whose LSE classes differ */
+    struct assay_place worst_row, max_at, lse_at;
+    double max_a, max_b;      /* the two values at max_at */
+};
+
+/* The summary of rows and LSE over heads h0 .. h1 - 1 of all batches.
+ * lse_a or lse_b NULL: the LSE figures are NaN. */
+ASSAY_API void assay_distance(const struct assay_problem *p, const float *a,
+                              const float *b, const struct assay_row *rows,
+                              const double *lse_a, const double *lse_b,
+                              int64_t h0, int64_t h1,
+                              struct assay_distance *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

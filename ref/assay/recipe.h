@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Recipes, their quantizers, and their emulation: what a perfect kernel of
+ * the recipe and softmax form gives, and how far other legal kernels may be.
+ * Source: recipes.md sections 1.8.1 (per-tensor quantizer) and 7.1.
+ */
+#ifndef ASSAY_RECIPE_H
+#define ASSAY_RECIPE_H
+
+#include <stdbool.h>
+
+#include "assay/attention.h"
+#include "assay/format.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum assay_recipe_id {
+#define ASSAY_RECIPE(id, ...) ASSAY_RECIPE_##id,
+#include "assay/recipe.def"
+#undef ASSAY_RECIPE
+    ASSAY_RECIPES
+};
+
+enum assay_scale {
+#define ASSAY_SCALE(id, ...) ASSAY_SCALE_##id,
+#include "assay/scale.def"
+#undef ASSAY_SCALE
+    ASSAY_SCALES
+};
+
+enum assay_softmax {
+#define ASSAY_SOFTMAX(id, ...) ASSAY_SOFTMAX_##id,
+#include "assay/softmax.def"
+#undef ASSAY_SOFTMAX
+    ASSAY_SOFTMAXES
+};
+
+enum assay_applied { ASSAY_APPLIED_KERNEL, ASSAY_APPLIED_Q };
+enum assay_promise { ASSAY_PROMISE_EXACT, ASSAY_PROMISE_MODEL };
+
+struct assay_softmax_form {
+    enum assay_softmax id;
+    const char *name;
+    int64_t key_tile;
+    const char *about;
+};
+
+struct assay_scale_kind {
+    enum assay_scale id;
+    const char *name;
+    int kernel_scale; /* enum assay_kernel_scale */
+    const char *about;
+};
+
+struct assay_recipe {
+    enum assay_recipe_id id;
+    const char *name;
+    enum assay_format_id qk_format, v_format;
+    enum assay_scale q_scale, k_scale, v_scale;
+    bool rotate, smooth;
+    enum assay_applied scale_applied;
+    enum assay_format_id p_format, out_format;
+    enum assay_softmax softmax;
+    enum assay_promise promise;
+    const char *about;
+};
+
+/* Rows; static. find returns NULL for an unknown name. */
+ASSAY_API const struct assay_recipe *assay_recipe_get(enum assay_recipe_id id);
+ASSAY_API const struct assay_recipe *assay_recipe_find(const char *name);
+ASSAY_API const struct assay_softmax_form *
+assay_softmax_get(enum assay_softmax id);
+ASSAY_API const struct assay_scale_kind *assay_scale_get(enum assay_scale id);
+
+/* One quantized tensor. Both arrays are the payload's own. */
+struct assay_payload {
+    const struct assay_format *format;
+    enum assay_scale scale;
+    int64_t count;  /* codes */
+    void *codes;
+    int64_t n_scales;
+    float *scales;  /* NULL with ASSAY_SCALE_NONE */
+};
+
+struct assay_payloads {
+    struct assay_payload q, k, v;
+};
+
+/* Quantizes q, k and v as the recipe says. Per tensor: scale = amax / max,
+ * or 1 where that is 0; code = encode(x * (1 / scale)), in this order, so a
+ * subnormal amax makes 1/scale infinite and the codes saturate or are NaN, as
+ * they would in the kernel. Free with assay_payloads_free, also after a
+ * failure. */
+ASSAY_API enum assay_status
+assay_recipe_quantize(const struct assay_recipe *recipe,
+                      const struct assay_problem *p, const float *q,
+                      const float *k, const float *v,
+                      struct assay_payloads *out, struct assay_error *err);
+ASSAY_API void assay_payloads_free(struct assay_payloads *payloads);
+
+/* Values of the payload, scales applied. */
+ASSAY_API void assay_payload_values(const struct assay_payload *payload,
+                                    float *values);
+
+/* What a legal kernel of the same recipe and form may differ by, per row
+ * (b, h, i): o is an L2 distance of the row, lse is in nats. It is the
+ * largest over the key tiles that the form allows, of the distance to the
+ * emulated row plus what P within binary32 noise of a rounding boundary can
+ * do, plus the noise itself. gain is per (b, h): the largest relative change
+ * of the head's norm. Derivation: doc comment of emulate.c. */
+struct assay_jitter {
+    float *o, *lse;
+    float *gain;
+};
+
+/* The emulated answer before the output is rounded: o [b, nq, hq, dv], lse
+ * [b, hq, nq]. jitter may be NULL; its arrays are the caller's. */
+ASSAY_API enum assay_status
+assay_recipe_emulate(const struct assay_recipe *recipe,
+                     const struct assay_problem *p,
+                     const struct assay_payloads *payloads, float *o,
+                     double *lse, const struct assay_jitter *jitter,
+                     const struct assay_run *run, struct assay_error *err);
+
+/* The same with a key tile of one's own and no jitter: an honest variant. */
+ASSAY_API enum assay_status
+assay_recipe_emulate_tile(const struct assay_recipe *recipe,
+                          const struct assay_problem *p,
+                          const struct assay_payloads *payloads,
+                          int64_t key_tile, float *o, double *lse,
+                          const struct assay_run *run,
+                          struct assay_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

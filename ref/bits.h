@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private helpers of the library: bit patterns, and the marks that let the
+ * compiler vectorise a loop for wider registers without changing its bits.
+ */
+#ifndef ASSAY_BITS_H
+#define ASSAY_BITS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __FAST_MATH__
+#error "assay's reference must not be built with -ffast-math"
+#endif
+
+/* Contraction is off, so every clone does the same IEEE operations. Sanitizers
+ * instrument the resolver that picks a clone and then crash before main. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__)
+#define ASSAY_CLONES \
+    __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define ASSAY_CLONES
+#endif
+
+static inline uint32_t f32_bits(float x)
+{
+    uint32_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+
+static inline float bits_f32(uint32_t b)
+{
+    float x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private: the blocked engine under exact attention and under emulation. The
+ * two differ in what P is rounded to and in the scales.
+ */
+#ifndef ASSAY_BLOCKED_H
+#define ASSAY_BLOCKED_H
+
+#include "assay/attention.h"
+#include "assay/format.h"
+
+enum { BLOCKED_QUERY_TILE = 128 };
+
+/* What a legal rounding could do to a row: per row (b, h, i), from P being
+ * uncertain by the relative amount noise[row]. A P within it of a rounding
+ * boundary may round either way. */
+struct blocked_doubt {
+    const float *noise;  /* in */
+    const float *v_norm; /* in: [b, nk, hk], norms of v rows, unscaled */
+    float *flips;        /* out: sum of the uncertain steps of P, over L */
+    float *flips_v;      /* out: the same, each times its v_norm */
+    float *mean_v;       /* out: sum of P v_norm, over L */
+};
+
+struct blocked_job {
+    const struct assay_problem *p;
+    const void *q, *k, *v; /* float; binary64 sums widen them first */
+    double score_scale;    /* times q.k gives log2 units */
+    double value_scale;    /* times O */
+    const struct assay_format *p_format; /* NULL: P is not rounded */
+    int64_t key_tile;
+    void *o; /* float with f32, double with f64; may be NULL */
+    double *lse;
+    const struct blocked_doubt *doubt; /* may be NULL */
+};
+
+enum assay_status blocked_f32(const struct blocked_job *job,
+                              const struct assay_run *run,
+                              struct assay_error *err);
+enum assay_status blocked_f64(const struct blocked_job *job,
+                              const struct assay_run *run,
+                              struct assay_error *err);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "validate/buffers.h"
+
+#include <string.h>
+
+#include "assay/memory.h"
+#include "validate/child.h"
+
+/* Guards hold a NaN pattern too: a read past an end that is used shows. */
+static const unsigned char guard_byte = 0xff;
+
+static size_t tensor_bytes(const struct assay_payload *payload)
+{
+    return (size_t)payload->count * assay_format_bytes(payload->format);
+}
+
+static void size_inputs(struct buffers *b, const struct assay_case *c,
+                        const struct assay_answer *a,
+                        enum assay_kernel_input input)
+{
+    const struct assay_problem *p = &c->problem;
+    const size_t word = assay_format_bytes(c->format);
+    if (input == ASSAY_KERNEL_RAW) {
+        b->list[BUFFER_Q].content = c->q;
+        b->list[BUFFER_K].content = c->k;
+        b->list[BUFFER_V].content = c->v;
+        b->list[BUFFER_Q].bytes = (size_t)assay_problem_q_elems(p) * word;
+        b->list[BUFFER_K].bytes = (size_t)assay_problem_k_elems(p) * word;
+        b->list[BUFFER_V].bytes = (size_t)assay_problem_v_elems(p) * word;
+        return;
+    }
+    const struct assay_payload *parts[] = { &a->payloads.q, &a->payloads.k,
+                                            &a->payloads.v };
+    for (int i = 0; i < 3; i++) {
+        b->list[BUFFER_Q + i].content = parts[i]->codes;
+        b->list[BUFFER_Q + i].bytes = tensor_bytes(parts[i]);
+        b->list[BUFFER_Q_SCALE + i].content = parts[i]->scales;
+        b->list[BUFFER_Q_SCALE + i].bytes =
+            (size_t)parts[i]->n_scales * sizeof(float);
+    }
+}
+
+static void fill_poison(struct buffers *b)
+{
+    unsigned char *o =
+        b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
+    unsigned char *lse =
+        b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
+    /* o is 2 or 4 bytes wide; the 32-bit poison is the 16-bit one twice */
+    for (size_t i = 0; i + 2 <= b->list[BUFFER_O].bytes; i += 2)
+        memcpy(o + i, &b->poison16, 2);
+    for (size_t i = 0; i + 4 <= b->list[BUFFER_LSE].bytes; i += 4)
+        memcpy(lse + i, &b->poison32, 4);
+}
+
+enum assay_status buffers_new(const struct assay_case *c,
+                              const struct assay_answer *answer,
+                              enum assay_kernel_input input, unsigned number,
+                              struct buffers *out, struct assay_error *err)
+{
+    const struct assay_problem *p = &c->problem;
+    const struct assay_format *o = assay_format_get(answer->recipe->out_format);
+    *out = (struct buffers){ 0 };
+    size_inputs(out, c, answer, input);
+    out->list[BUFFER_O].bytes =
+        (size_t)assay_problem_o_elems(p) * assay_format_bytes(o);
+    out->list[BUFFER_LSE].bytes =
+        (size_t)assay_problem_rows(p) * sizeof(float);
+    /* signalling NaNs, another each run: arithmetic makes quiet ones only,
+     * and an earlier run's leftovers have other bits */
+    out->poison16 = (uint16_t)(0x7f81 + number % 62);
+    out->poison32 = out->poison16 * 0x10001u;
+    for (int i = 0; i < BUFFERS; i++) {
+        out->list[i].offset = out->image_bytes;
+        out->image_bytes += (2 * GUARD_BYTES + out->list[i].bytes + 255) &
+                            ~(size_t)255;
+    }
+    enum assay_status st = child_share(out->image_bytes, &out->image, err);
+    if (st != ASSAY_OK)
+        return st;
+    memset(out->image, guard_byte, out->image_bytes);
+    for (int i = 0; i < BUFFERS; i++)
+        if (out->list[i].content)
+            memcpy(out->image + out->list[i].offset + GUARD_BYTES,
+                   out->list[i].content, out->list[i].bytes);
+    fill_poison(out);
+    return ASSAY_OK;
+}
+
+void buffers_free(struct buffers *b)
+{
+    child_unshare(b->image, b->image_bytes);
+}
+
+bool buffers_to_device(const struct buffers *b, const struct device *device,
+                       void *at[BUFFERS])
+{
+    for (int i = 0; i < BUFFERS; i++) {
+        const struct buffer *f = &b->list[i];
+        bool there = f->content || i == BUFFER_O || i == BUFFER_LSE;
+        at[i] = NULL;
+        if (!there)
+            continue;
+        size_t all = f->bytes + 2 * GUARD_BYTES;
+        char *memory = device->alloc(all);
+        if (!memory || !device->to_device(memory, b->image + f->offset, all))
+            return false;
+        at[i] = memory + GUARD_BYTES;
+    }
+    return true;
+}
+
+bool buffers_from_device(const struct buffers *b, const struct device *device,
+                         void *const at[BUFFERS])
+{
+    for (int i = 0; i < BUFFERS; i++)
+        if (at[i] && !device->from_device(b->image + b->list[i].offset,
+                                          (char *)at[i] - GUARD_BYTES,
+                                          b->list[i].bytes + 2 * GUARD_BYTES))
+            return false;
+    return true;
+}
+
+static int64_t changed(const unsigned char *bytes, size_t n,
+                       unsigned char was)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += bytes[i] != was;
+    return count;
+}
+
+static void check_edges(const struct buffers *b, struct candidate *out)
+{
+    for (int i = 0; i < BUFFERS; i++) {
+        const struct buffer *f = &b->list[i];
+        const unsigned char *at = b->image + f->offset;
+        out->guard_bytes +=
+            changed(at, GUARD_BYTES, guard_byte) +
+            changed(at + GUARD_BYTES + f->bytes, GUARD_BYTES, guard_byte);
+        const unsigned char *was = f->content;
+        for (size_t j = 0; was && j < f->bytes; j++)
+            out->input_bytes += at[GUARD_BYTES + j] != was[j];
+    }
+}
+
+static void count_unwritten(const struct buffers *b,
+                            const struct assay_problem *p, size_t word,
+                            struct candidate *out)
+{
+    const unsigned char *o =
+        b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
+    const unsigned char *lse =
+        b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
+    out->unwritten_at = (struct assay_place){ -1, -1, -1, -1 };
+    for (int64_t r = 0; r < assay_problem_rows(p); r++) {
+        struct assay_place at = { r / p->nq / p->hq, r / p->nq % p->hq,
+                                  r % p->nq, -1 };
+        int64_t row = assay_row_offset(p->nq, p->hq, p->dv, at.b, at.i, at.h);
+        int64_t before = out->o_unwritten + out->lse_unwritten;
+        for (int64_t c = row; c < row + p->dv; c++)
+            out->o_unwritten +=
+                memcmp(o + (size_t)c * word, &b->poison32, word) == 0;
+        out->lse_unwritten += memcmp(lse + 4 * r, &b->poison32, 4) == 0;
+        if (before == 0 && out->o_unwritten + out->lse_unwritten > 0)
+            out->unwritten_at = at;
+    }
+}
+
+enum assay_status buffers_collect(const struct buffers *b,
+                                  const struct assay_problem *p,
+                                  const struct assay_format *out_format,
+                                  struct candidate *out,
+                                  struct assay_error *err)
+{
+    const int64_t n = assay_problem_o_elems(p), rows = assay_problem_rows(p);
+    const void *o_words = b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
+    const unsigned char *lse_words =
+        b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
+    float *o = NULL;
+    double *lse = NULL;
+    *out = (struct candidate){ 0 };
+    enum assay_status st = assay_alloc("an output", n, sizeof *o, &o, err);
+    if (st == ASSAY_OK)
+        st = assay_alloc("an LSE", rows, sizeof *lse, &lse, err);
+    out->o = o;
+    out->lse = lse;
+    if (st != ASSAY_OK)
+        return st;
+    assay_format_decode(out_format, (size_t)n, o_words, o);
+    for (int64_t r = 0; r < rows; r++) {
+        float value;
+        memcpy(&value, lse_words + 4 * r, sizeof value);
+        lse[r] = value;
+    }
+    check_edges(b, out);
+    count_unwritten(b, p, assay_format_bytes(out_format), out);
+    return ASSAY_OK;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The buffers of one run: inputs, outputs and workspace, each between guard
+ * bands, outputs full of a NaN that no arithmetic makes. Shared with the
+ * child, which copies them to its device and back.
+ */
+#ifndef ASSAY_BUFFERS_H
+#define ASSAY_BUFFERS_H
+
+#include "golden/set.h"
+#include "validate/device.h"
+#include "validate/judge.h"
+
+enum buffer_id {
+    BUFFER_Q, BUFFER_K, BUFFER_V,
+    BUFFER_Q_SCALE, BUFFER_K_SCALE, BUFFER_V_SCALE,
+    BUFFER_O, BUFFER_LSE,
+    BUFFERS
+};
+
+enum { GUARD_BYTES = 4096 };
+
+struct buffer {
+    size_t bytes;        /* without guards; 0: not there */
+    const void *content; /* the parent's; NULL for an output */
+    size_t offset;       /* of the first guard in the shared image */
+};
+
+struct buffers {
+    struct buffer list[BUFFERS];
+    size_t image_bytes;
+    unsigned char *image; /* shared: guard, buffer, guard, one after another */
+    uint16_t poison16;
+    uint32_t poison32;
+};
+
+/* Sizes from case, recipe and input kind; makes the shared image, guards and
+ * poison filled in. */
+enum assay_status buffers_new(const struct assay_case *c,
+                              const struct assay_answer *answer,
+                              enum assay_kernel_input input, unsigned number,
+                              struct buffers *out, struct assay_error *err);
+void buffers_free(struct buffers *b);
+
+/* In the child: copies everything to the device; *at gets each buffer's
+ * device address, NULL where there is none. False: no memory or a failed
+ * copy. */
+bool buffers_to_device(const struct buffers *b, const struct device *device,
+                       void *at[BUFFERS]);
+/* In the child: brings everything back into the image. */
+bool buffers_from_device(const struct buffers *b, const struct device *device,
+                         void *const at[BUFFERS]);
+
+/* In the parent: what the kernel changed, wrote and left out. */
+enum assay_status buffers_collect(const struct buffers *b,
+                                  const struct assay_problem *p,
+                                  const struct assay_format *out_format,
+                                  struct candidate *out,
+                                  struct assay_error *err);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "validate/child.h"
+
+#include <errno.h>
+#include <fenv.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A status that a kernel's own exit() is unlikely to give, so that the two
+ * can be told apart; the shared stage tells for certain. */
+enum { RETURNED = 113 };
+
+enum assay_status child_share(size_t bytes, void *out, struct assay_error *err)
+{
+    void *memory = mmap(NULL, bytes + !bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return assay_fail(err, ASSAY_MEMORY,
+                          "no shared memory: %zu bytes: %s", bytes,
+                          strerror(errno));
+    memcpy(out, &memory, sizeof memory);
+    return ASSAY_OK;
+}
+
+void child_unshare(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes + !bytes);
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+_Noreturn static void be_child(void (*work)(void *), void *context, int output,
+                               pid_t parent)
+{
+    const struct rlimit none = { 0, 0 };
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it died before that took hold */
+        _exit(1);
+    setrlimit(RLIMIT_CORE, &none);
+    for (int s = 1; s < NSIG; s++)
+        signal(s, SIG_DFL);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    fesetenv(FE_DFL_ENV);
+    work(context);
+    _exit(RETURNED);
+}
+
+/* True when the child ended; it is killed with its group at the deadline. */
+static bool await(pid_t pid, double deadline, int *status)
+{
+    struct timespec nap = { 0, 200 * 1000 };
+    for (;;) {
+        if (waitpid(pid, status, WNOHANG) == pid)
+            return true;
+        if (seconds() >= deadline) {
+            kill(-pid, SIGKILL);
+            kill(pid, SIGKILL);
+            while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+                ;
+            return false;
+        }
+        nanosleep(&nap, NULL);
+        if (nap.tv_nsec < 10 * 1000 * 1000)
+            nap.tv_nsec += nap.tv_nsec / 4;
+    }
+}
+
+static void last_line(int fd, char *text, size_t size)
+{
+    char tail[1024];
+    off_t end = lseek(fd, 0, SEEK_END);
+    off_t from = end > (off_t)sizeof tail ? end - (off_t)sizeof tail : 0;
+    ssize_t n = pread(fd, tail, sizeof tail - 1, from);
+    text[0] = '\0';
+    while (n > 0 && (tail[n - 1] == '\n' || tail[n - 1] == '\r'))
+        n--;
+    if (n <= 0)
+        return;
+    tail[n] = '\0';
+    char *line = strrchr(tail, '\n');
+    line = line ? line + 1 : tail;
+    snprintf(text, size, "%.*s", (int)size - 1, line);
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+}
+
+enum assay_status child_run(void (*work)(void *), void *context,
+                            double timeout_s, struct child_outcome *out,
+                            struct assay_error *err)
+{
+    int status = 0, output = memfd_create("output of a kernel", MFD_CLOEXEC);
+    pid_t parent = getpid();
+    fflush(NULL);
+    *out = (struct child_outcome){ 0 };
+    double start = seconds();
+    pid_t pid = output < 0 ? -1 : fork();
+    if (pid < 0) {
+        enum assay_status st =
+            assay_fail(err, ASSAY_INTERNAL, "no child process: %s",
+                       strerror(errno));
+        if (output >= 0)
+            close(output);
+        return st;
+    }
+    if (pid == 0)
+        be_child(work, context, output, parent);
+    bool ended = await(pid, start + timeout_s, &status);
+    kill(-pid, SIGKILL); /* whatever it left behind */
+    out->seconds = seconds() - start;
+    if (!ended) {
+        out->end = CHILD_TIMED_OUT;
+    } else if (WIFSIGNALED(status)) {
+        out->end = CHILD_KILLED;
+        out->code = WTERMSIG(status);
+    } else {
+        out->code = WEXITSTATUS(status);
+        out->end = out->code == RETURNED ? CHILD_RETURNED : CHILD_EXITED;
+    }
+    last_line(output, out->output, sizeof out->output);
+    close(output);
+    return ASSAY_OK;
+}
+
+void child_describe(const struct child_outcome *o, char *text, size_t size)
+{
+    int n = 0;
+    switch (o->end) {
+    case CHILD_RETURNED: n = snprintf(text, size, "ended"); break;
+    case CHILD_EXITED:
+        n = snprintf(text, size, "exited with status %d", o->code);
+        break;
+    case CHILD_KILLED:
+        n = snprintf(text, size, "killed by signal %d (%s)", o->code,
+                     strsignal(o->code));
+        break;
+    case CHILD_TIMED_OUT:
+        n = snprintf(text, size, "still running after %.1f s", o->seconds);
+        break;
+    }
+    if (n > 0 && (size_t)n < size && o->output[0])
+        snprintf(text + n, size - (size_t)n, ", last said \"%s\"", o->output);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Foreign code runs in a child process of its own, so that a crash or a hang
+ * ends with it. The program forks from a single thread and uses no OpenMP
+ * before it does (libgomp's pool does not survive a fork).
+ */
+#ifndef ASSAY_CHILD_H
+#define ASSAY_CHILD_H
+
+#include <stddef.h>
+
+#include "assay/error.h"
+
+enum child_end { CHILD_RETURNED, CHILD_EXITED, CHILD_KILLED, CHILD_TIMED_OUT };
+
+struct child_outcome {
+    enum child_end end;
+    int code;          /* of exit or signal */
+    double seconds;
+    char output[160];  /* the last line it printed on stdout or stderr */
+};
+
+/* Runs `work` in a child with default signals, no core file, the default
+ * floating-point environment, and stdout and stderr kept apart. What it
+ * leaves must be in shared memory. ASSAY_INTERNAL if there is no child. */
+enum assay_status child_run(void (*work)(void *context), void *context,
+                            double timeout_s, struct child_outcome *out,
+                            struct assay_error *err);
+
+/* Memory that a child and its parent share, zeroed; child_unshare frees. */
+enum assay_status child_share(size_t bytes, void *out,
+                              struct assay_error *err);
+void child_unshare(void *memory, size_t bytes);
+
+/* One sentence on how a child ended, for a reason. */
+void child_describe(const struct child_outcome *outcome, char *text,
+                    size_t size);
+
+#endif

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+noinst_LTLIBRARIES += validate/libvalidate.la
+validate_libvalidate_la_SOURCES = \
+	validate/buffers.c validate/buffers.h validate/child.c \
+	validate/child.h validate/device.c validate/device.h \
+	validate/gate.def validate/judge.c validate/judge.h \
+	validate/module.c validate/module.h validate/report.c \
+	validate/report.h validate/result.h validate/run_case.c \
+	validate/run_case.h validate/verb_validate.c validate/verdict.def
+validate_libvalidate_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DASSAY_MODULE_DIR='"$(moduledir)"'
+validate_libvalidate_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+validate_libvalidate_la_LIBADD = $(JANSSON_LIBS) -ldl

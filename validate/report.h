@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Results for people (tables) and for programs (JSON, "assay-run/1").
+ */
+#ifndef ASSAY_REPORT_H
+#define ASSAY_REPORT_H
+
+#include <stdio.h>
+
+#include "validate/module.h"
+#include "validate/result.h"
+
+struct report {
+    const char *set_path, *set_hash;
+    const char *module_option; /* as given; NULL: the built-in module */
+    const struct module_info *module;
+    const struct result *results;
+    size_t count;
+};
+
+/* Each prints the whole report; false when the stream could not be written
+ * or memory ran out. */
+bool report_table(const struct report *r, FILE *out);
+bool report_json(const struct report *r, FILE *out);
+
+/* One line: how many results had which verdict. */
+void report_counts(const struct report *r, char *text, size_t size);
+
+/* Exit code: the program's, from all verdicts. 1 before 3 before 77; 77 only
+ * where nothing ran. */
+int report_exit(const struct report *r);
+
+#endif

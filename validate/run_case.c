@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "validate/run_case.h"
+
+#include <fenv.h>
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "assay/memory.h"
+#include "validate/buffers.h"
+#include "validate/child.h"
+
+void candidate_free(struct candidate *c)
+{
+    assay_free((void *)c->o);
+    assay_free((void *)c->lse);
+    *c = (struct candidate){ 0 };
+}
+
+/* How far the child got, so that a crash can say where. */
+enum stage { LOADING, ASKING, ALLOCATING, LAUNCHING, COPYING, DONE };
+
+static const char *const stage_names[] = {
+    "loading the module", "asking what it supports", "allocating memory",
+    "running the kernel", "copying results",         "after the kernel",
+};
+
+struct shared {
+    enum stage stage;
+    double seconds;
+    int supports, launch; /* what the kernel's functions returned */
+    bool no_memory;
+    char reason[160];
+    char notes[160];
+};
+
+struct running {
+    const struct run_request *r;
+    const struct device *device;
+    const struct buffers *buffers;
+    struct shared *shared;
+};
+
+static void set_tensor(struct assay_kernel_tensor *t,
+                       const struct assay_format *format,
+                       enum assay_scale scale, int64_t tokens, int64_t heads,
+                       int64_t width)
+{
+    t->format = (enum assay_kernel_format)format->kernel_format;
+    t->scale_mode =
+        (enum assay_kernel_scale)assay_scale_get(scale)->kernel_scale;
+    t->stride[0] = tokens * heads * width;
+    t->stride[1] = heads * width;
+    t->stride[2] = width;
+    t->stride[3] = 1;
+}
+
+static struct assay_kernel_job make_job(const struct run_request *r)
+{
+    const struct assay_problem *p = &r->c->problem;
+    const struct assay_recipe *recipe = r->answer->recipe;
+    const bool raw = r->input == ASSAY_KERNEL_RAW;
+    struct assay_kernel_job job = {
+        .size = sizeof job,
+        .workload = ASSAY_KERNEL_DENSE,
+        .input = r->input,
+        .mask = p->mask == ASSAY_MASK_CAUSAL ? ASSAY_KERNEL_MASK_CAUSAL
+                                             : ASSAY_KERNEL_MASK_NONE,
+        .batch = p->b,
+        .seqlen_q = p->nq,
+        .seqlen_k = p->nk,
+        .heads_q = p->hq,
+        .heads_kv = p->hk,
+        .head_dim_qk = p->dk,
+        .head_dim_v = p->dv,
+        .softmax_scale = p->softmax_scale,
+    };
+    const struct assay_format *qk =
+        raw ? r->c->format : assay_format_get(recipe->qk_format);
+    const struct assay_format *v =
+        raw ? r->c->format : assay_format_get(recipe->v_format);
+    set_tensor(&job.q, qk, raw ? ASSAY_SCALE_NONE : recipe->q_scale, p->nq,
+               p->hq, p->dk);
+    set_tensor(&job.k, qk, raw ? ASSAY_SCALE_NONE : recipe->k_scale, p->nk,
+               p->hk, p->dk);
+    set_tensor(&job.v, v, raw ? ASSAY_SCALE_NONE : recipe->v_scale, p->nk,
+               p->hk, p->dv);
+    set_tensor(&job.o, assay_format_get(recipe->out_format), ASSAY_SCALE_NONE,
+               p->nq, p->hq, p->dv);
+    return job;
+}
+
+/* A module built with -ffast-math flushes subnormals from the moment it is
+ * loaded. Noted and put back. */
+static void check_environment(struct shared *s, const char *when)
+{
+    volatile float tiny = FLT_MIN;
+    tiny /= 2;
+    bool flushes = tiny == 0;
+    if (flushes || fegetround() != FE_TONEAREST)
+        snprintf(s->notes, sizeof s->notes,
+                 "%s the module changed the floating-point environment (%s); "
+                 "put back",
+                 when, flushes ? "flush to zero" : "rounding");
+    fesetenv(FE_DFL_ENV);
+}
+
+static bool place_buffers(const struct running *run,
+                          struct assay_kernel_job *job, void *at[BUFFERS])
+{
+    if (!buffers_to_device(run->buffers, run->device, at))
+        return false;
+    job->q.data = at[BUFFER_Q];
+    job->k.data = at[BUFFER_K];
+    job->v.data = at[BUFFER_V];
+    job->q.scale = at[BUFFER_Q_SCALE];
+    job->k.scale = at[BUFFER_K_SCALE];
+    job->v.scale = at[BUFFER_V_SCALE];
+    job->o.data = at[BUFFER_O];
+    job->lse = at[BUFFER_LSE];
+    if (job->workspace_bytes > 0)
+        job->workspace = run->device->alloc(job->workspace_bytes);
+    return job->workspace_bytes == 0 || job->workspace;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* In the child. */
+static void work(void *context)
+{
+    const struct running *run = context;
+    const struct run_request *r = run->r;
+    struct shared *s = run->shared;
+    struct assay_kernel_job job = make_job(r);
+    void *at[BUFFERS];
+    s->stage = LOADING;
+    const struct assay_kernel_module *m =
+        module_load(r->module->path, s->reason, sizeof s->reason);
+    if (!m || r->kernel >= m->kernel_count)
+        return;
+    check_environment(s, "loading");
+    const struct assay_kernel *k = module_kernel(m, r->kernel);
+    s->stage = ASKING;
+    s->supports = k->supports(&job, s->reason, sizeof s->reason);
+    if (s->supports != 0)
+        return;
+    s->reason[0] = '\0';
+    job.workspace_bytes = k->workspace_bytes ? k->workspace_bytes(&job) : 0;
+    s->stage = ALLOCATING;
+    s->no_memory = !place_buffers(run, &job, at);
+    if (s->no_memory)
+        return;
+    s->stage = LAUNCHING;
+    double start = seconds();
+    s->launch = k->launch(&job, s->reason, sizeof s->reason);
+    bool waited = run->device->wait();
+    s->seconds = seconds() - start;
+    check_environment(s, "running");
+    s->stage = COPYING;
+    if (waited && buffers_from_device(run->buffers, run->device, at))
+        s->stage = DONE;
+}
+
+/* A kernel that did not come to an end: verdict and reason. */
+static void explain(const struct shared *s, const struct child_outcome *end,
+                    struct result *result)
+{
+    char how[256];
+    if (end->end != CHILD_RETURNED) {
+        child_describe(end, how, sizeof how);
+        result->verdict =
+            end->end == CHILD_TIMED_OUT ? VERDICT_HANG : VERDICT_CRASH;
+        snprintf(result->reason, sizeof result->reason, "%s %s", how,
+                 s->stage <= DONE ? stage_names[s->stage] : "");
+    } else if (s->stage == ASKING && s->supports != 0) {
+        result->verdict = VERDICT_UNSUPPORTED;
+        snprintf(result->reason, sizeof result->reason, "%s",
+                 s->reason[0] ? s->reason : "no reason given");
+    } else if (s->no_memory) {
+        result->verdict = VERDICT_NOT_RUN;
+        snprintf(result->reason, sizeof result->reason,
+                 "not enough memory on the device");
+    } else {
+        result->verdict = VERDICT_CRASH;
+        snprintf(result->reason, sizeof result->reason, "failed %s%s%s",
+                 s->stage <= DONE ? stage_names[s->stage] : "",
+                 s->reason[0] ? ": " : "", s->reason);
+    }
+}
+
+enum assay_status run_case(const struct run_request *request, bool *ran,
+                           struct candidate *out, struct result *result,
+                           struct assay_error *err)
+{
+    const struct assay_recipe *recipe = request->answer->recipe;
+    struct buffers buffers;
+    struct shared *shared = NULL;
+    struct child_outcome end;
+    *ran = false;
+    *out = (struct candidate){ 0 };
+    enum assay_status st = buffers_new(request->c, request->answer,
+                                       request->input, request->number,
+                                       &buffers, err);
+    if (st != ASSAY_OK)
+        return st;
+    if ((st = child_share(sizeof *shared, &shared, err)) != ASSAY_OK)
+        goto out;
+    struct running running = { request, device_find(request->module->device),
+                               &buffers, shared };
+    st = child_run(work, &running, request->timeout_s, &end, err);
+    if (st != ASSAY_OK)
+        goto out;
+    shared->reason[sizeof shared->reason - 1] = '\0';
+    shared->notes[sizeof shared->notes - 1] = '\0';
+    result->seconds = shared->seconds;
+    memcpy(result->notes, shared->notes, sizeof shared->notes);
+    if (end.end == CHILD_RETURNED && shared->stage == DONE &&
+        shared->launch == 0) {
+        *ran = true;
+        st = buffers_collect(&buffers, &request->c->problem,
+                             assay_format_get(recipe->out_format), out, err);
+    } else if (end.end == CHILD_RETURNED && shared->stage == DONE) {
+        result->verdict = VERDICT_CRASH;
+        snprintf(result->reason, sizeof result->reason,
+                 "launch returned %d: %s", shared->launch,
+                 shared->reason[0] ? shared->reason : "no reason given");
+    } else {
+        explain(shared, &end, result);
+    }
+out:
+    child_unshare(shared, sizeof *shared);
+    buffers_free(&buffers);
+    return st;
+}

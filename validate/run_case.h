@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs one kernel on one case in a child and brings back what it left.
+ */
+#ifndef ASSAY_RUN_CASE_H
+#define ASSAY_RUN_CASE_H
+
+#include "golden/set.h"
+#include "validate/judge.h"
+#include "validate/module.h"
+
+struct run_request {
+    const struct module_info *module;
+    size_t kernel; /* index in the module */
+    enum assay_kernel_input input;
+    const struct assay_case *c;
+    const struct assay_answer *answer; /* payloads for packed input */
+    double timeout_s;
+    unsigned number; /* of the run; picks the poison */
+};
+
+/* Runs it. If the kernel came to an end, *ran is true and *out is filled (free
+ * with candidate_free); else verdict and reason of the result say why not.
+ * seconds and notes of the result are filled in any case. */
+enum assay_status run_case(const struct run_request *request, bool *ran,
+                           struct candidate *out, struct result *result,
+                           struct assay_error *err);
+void candidate_free(struct candidate *c);
+
+#endif

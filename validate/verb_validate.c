@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * assay validate: a kernel module against a golden set.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/select.h"
+#include "golden/temp_file.h"
+#include "golden/term.h"
+#include "golden/verb.h"
+#include "validate/device.h"
+#include "validate/report.h"
+#include "validate/run_case.h"
+
+struct options {
+    const char *file, *module, *recipe, *cases, *kernel, *out;
+    unsigned inputs; /* bits of enum assay_kernel_input */
+    double timeout_s;
+    bool json;
+};
+
+enum { KEY_MODULE = 256, KEY_RECIPE, KEY_CASE, KEY_KERNEL, KEY_INPUT,
+       KEY_TIMEOUT, KEY_FORMAT };
+
+static const struct argp_option keys[] = {
+    { "module", KEY_MODULE, "FILE.so", 0,
+      "kernel module; default the built-in one for the host", 0 },
+    { "recipe", KEY_RECIPE, "LIST", 0, "only these recipes, names and globs",
+      0 },
+    { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
+    { "kernel", KEY_KERNEL, "LIST", 0, "only these kernels, names and globs",
+      0 },
+    { "input", KEY_INPUT, "raw|packed", 0,
+      "only this kind of input; default each that a kernel takes", 0 },
+    { "timeout", KEY_TIMEOUT, "S", 0,
+      "seconds until a kernel counts as hung; default 120", 0 },
+    { "format", KEY_FORMAT, "table|json", 0, "default table", 0 },
+    { "output", 'o', "FILE", 0, "write the report there", 0 },
+    { 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    static const char *const formats[] = { "table", "json" };
+    static const char *const inputs[] = { "raw", "packed" };
+    struct options *o = state->input;
+    switch (key) {
+    case KEY_MODULE: o->module = arg; break;
+    case KEY_RECIPE: o->recipe = arg; break;
+    case KEY_CASE: o->cases = arg; break;
+    case KEY_KERNEL: o->kernel = arg; break;
+    case KEY_INPUT:
+        o->inputs = verb_word(state, "--input", arg, inputs, 2) == 0
+                        ? ASSAY_KERNEL_RAW
+                        : ASSAY_KERNEL_PACKED;
+        break;
+    case KEY_TIMEOUT:
+        o->timeout_s = verb_number(state, "--timeout", arg);
+        if (!(o->timeout_s > 0))
+            argp_error(state, "--timeout takes more than 0 seconds");
+        break;
+    case KEY_FORMAT:
+        o->json = verb_word(state, "--format", arg, formats, 2) == 1;
+        break;
+    case 'o': o->out = arg; break;
+    case ARGP_KEY_ARG:
+        if (o->file)
+            argp_error(state, "one golden set at a time");
+        o->file = arg;
+        break;
+    case ARGP_KEY_END:
+        if (!o->file)
+            argp_error(state, "no golden set named");
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp argp = {
+    keys, parse, "SET.h5",
+    "Runs the kernels of a module on the cases of a golden set, each in a "
+    "child process, and judges what they leave. Three distances are told: "
+    "build (kernel - emulated recipe) decides; recipe (emulated - exact) says "
+    "what the recipe costs; total (kernel - exact) is what public checks "
+    "see.\v"
+    "Exit status 0: all that ran passed; 1: a kernel was wrong; 2: usage or a "
+    "bad file; 3: none was wrong and a kernel crashed or hung; 77: nothing "
+    "ran.\n\n"
+    "Example:\n"
+    "  assay validate heads.h5\n"
+    "  assay validate heads.h5 --module ./mykernel.so --recipe e4m3 "
+    "--format json -o run.json",
+    NULL, NULL, NULL
+};
+
+struct validate {
+    const struct options *o;
+    struct assay_set *set;
+    struct module_info *module;
+    struct result *results;
+    size_t count, space;
+    unsigned runs;
+    struct progress progress;
+    int64_t cases_done, cases;
+};
+
+static enum assay_status new_result(struct validate *v, const char *case_name,
+                                    const struct assay_recipe *recipe,
+                                    struct result **out,
+                                    struct assay_error *err)
+{
+    if (v->count == v->space) {
+        size_t space = v->space ? 2 * v->space : 64;
+        struct result *grown = realloc(v->results, space * sizeof *grown);
+        if (!grown)
+            return assay_fail(err, ASSAY_MEMORY, "no memory for results");
+        v->results = grown;
+        v->space = space;
+    }
+    *out = &v->results[v->count];
+    **out = (struct result){ .recipe = recipe,
+                             .case_name = strdup(case_name) };
+    if (!(*out)->case_name)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a result");
+    v->count++;
+    return ASSAY_OK;
+}
+
+struct loaded {
+    const struct assay_case *c;
+    const struct assay_exact *exact;
+    const struct assay_answer *answer;
+};
+
+/* One kernel on one case with one kind of input. */
+static enum assay_status run_one(struct validate *v, const struct loaded *l,
+                                 size_t kernel, enum assay_kernel_input input,
+                                 struct assay_error *err)
+{
+    const struct module_kernel *k = &v->module->kernels[kernel];
+    const struct assay_recipe *recipe = l->answer->recipe;
+    const char *form = assay_softmax_get(recipe->softmax)->name;
+    struct candidate candidate;
+    struct result *r;
+    bool ran;
+    enum assay_status st = new_result(v, l->c->name, recipe, &r, err);
+    if (st != ASSAY_OK)
+        return st;
+    memcpy(r->kernel, k->name, sizeof r->kernel);
+    r->input = input == ASSAY_KERNEL_RAW ? "raw" : "packed";
+    r->verdict = VERDICT_NOT_RUN;
+    if (!device_find(v->module->device)) {
+        snprintf(r->reason, sizeof r->reason,
+                 "the module is for %s, this program drives the host only",
+                 device_name(v->module->device));
+        return ASSAY_OK;
+    }
+    if (strcmp(k->softmax_form, form) != 0) {
+        snprintf(r->reason, sizeof r->reason,
+                 "the kernel's softmax form is %.31s, the set's answers are "
+                 "for %s",
+                 k->softmax_form, form);
+        return ASSAY_OK;
+    }
+    struct run_request request = { v->module,     kernel, input, l->c,
+                                   l->answer, v->o->timeout_s, v->runs++ };
+    st = run_case(&request, &ran, &candidate, r, err);
+    if (st == ASSAY_OK && ran)
+        st = judge(&l->c->problem, recipe, &candidate, l->answer, l->exact, r,
+                   err);
+    candidate_free(&candidate);
+    return st;
+}
+
+/* Every kernel of the module for the answer's recipe. */
+static enum assay_status run_recipe(struct validate *v, const struct loaded *l,
+                                    struct assay_error *err)
+{
+    static const enum assay_kernel_input kinds[] = { ASSAY_KERNEL_RAW,
+                                                     ASSAY_KERNEL_PACKED };
+    const struct assay_recipe *recipe = l->answer->recipe;
+    struct result *r;
+    size_t before = v->count;
+    enum assay_status st = ASSAY_OK;
+    for (size_t k = 0; k < v->module->count; k++) {
+        const struct module_kernel *kernel = &v->module->kernels[k];
+        if (strcmp(kernel->recipe, recipe->name) != 0 ||
+            !select_has(v->o->kernel, kernel->name))
+            continue;
+        for (int i = 0; st == ASSAY_OK && i < 2; i++)
+            if (kernel->inputs & v->o->inputs & kinds[i])
+                st = run_one(v, l, k, kinds[i], err);
+    }
+    if (st == ASSAY_OK && v->count == before &&
+        (st = new_result(v, l->c->name, recipe, &r, err)) == ASSAY_OK) {
+        r->verdict = VERDICT_UNSUPPORTED;
+        snprintf(r->reason, sizeof r->reason,
+                 "module %.40s has no kernel selected for this recipe and "
+                 "input",
+                 v->module->name);
+    }
+    return st;
+}
+
+static enum assay_status run_answers(struct validate *v, size_t i,
+                                     const struct assay_case *c,
+                                     const struct assay_exact *exact,
+                                     struct assay_error *err)
+{
+    const struct assay_recipe **recipes;
+    size_t n;
+    enum assay_status st = assay_set_recipes(v->set, i, &recipes, &n, err);
+    for (size_t r = 0; st == ASSAY_OK && r < n; r++) {
+        struct assay_answer answer;
+        if (!select_has(v->o->recipe, recipes[r]->name))
+            continue;
+        st = assay_set_read_answer(v->set, i, &c->problem, recipes[r], &answer,
+                                   err);
+        if (st == ASSAY_OK)
+            st = run_recipe(v, &(struct loaded){ c, exact, &answer }, err);
+        assay_answer_free(&answer);
+    }
+    free(recipes);
+    return st;
+}
+
+static enum assay_status run_set_case(struct validate *v, size_t i,
+                                      struct assay_error *err)
+{
+    struct assay_case c;
+    struct assay_exact exact;
+    enum assay_status st = assay_set_read_case(v->set, i, &c, err);
+    if (st != ASSAY_OK)
+        return st;
+    st = assay_set_read_exact(v->set, i, &c.problem, &exact, err);
+    if (st == ASSAY_OK)
+        st = run_answers(v, i, &c, &exact, err);
+    progress_step(&v->progress, ++v->cases_done, v->cases);
+    assay_exact_free(&exact);
+    assay_case_free(&c);
+    return st;
+}
+
+/* A recipe that no case has answers for is a mistake, not an empty run. */
+static enum assay_status check_recipes(const struct validate *v,
+                                       struct assay_error *err)
+{
+    bool have[ASSAY_RECIPES] = { 0 };
+    const char *names[ASSAY_RECIPES];
+    size_t n_names = 0;
+    for (size_t i = 0; i < assay_set_count(v->set); i++) {
+        const struct assay_recipe **recipes;
+        size_t n;
+        enum assay_status st = assay_set_recipes(v->set, i, &recipes, &n, err);
+        for (size_t r = 0; r < n; r++)
+            have[recipes[r]->id] = true;
+        free(recipes);
+        if (st != ASSAY_OK)
+            return st;
+    }
+    for (int id = 0; id < ASSAY_RECIPES; id++)
+        if (have[id])
+            names[n_names++] =
+                assay_recipe_get((enum assay_recipe_id)id)->name;
+    enum assay_status st =
+        select_check(v->o->recipe, "recipe", names, n_names, err);
+    return st == ASSAY_OK ? st : assay_fail_in(err, st, "%s", v->o->file);
+}
+
+static enum assay_status check_selections(struct validate *v,
+                                          struct assay_error *err)
+{
+    size_t n = assay_set_count(v->set), most = n > v->module->count
+                                                  ? n
+                                                  : v->module->count;
+    const char **names = calloc(most + 1, sizeof *names);
+    if (!names)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for names");
+    for (size_t i = 0; i < n; i++) {
+        names[i] = assay_set_case_name(v->set, i);
+        v->cases += select_has(v->o->cases, names[i]);
+    }
+    enum assay_status st = select_check(v->o->cases, "case", names, n, err);
+    for (size_t i = 0; i < v->module->count; i++)
+        names[i] = v->module->kernels[i].name;
+    if (st == ASSAY_OK)
+        st = select_check(v->o->kernel, "kernel", names, v->module->count,
+                          err);
+    free(names);
+    return st == ASSAY_OK ? check_recipes(v, err) : st;
+}
+
+static enum assay_status write_report(const struct validate *v,
+                                      const struct report *report,
+                                      struct assay_error *err)
+{
+    struct temp_file file;
+    if (!v->o->out) {
+        v->o->json ? report_json(report, stdout) : report_table(report, stdout);
+        return ASSAY_OK; /* verb_end tells of a bad stdout */
+    }
+    enum assay_status st = temp_file_begin(v->o->out, &file, err);
+    if (st != ASSAY_OK)
+        return st;
+    FILE *out = fopen(file.path, "we");
+    bool ok = out && (v->o->json ? report_json(report, out)
+                                 : report_table(report, out));
+    int why = errno;
+    if (out && fclose(out) != 0) {
+        ok = false;
+        why = errno;
+    }
+    if (!ok) {
+        temp_file_abandon(&file);
+        return assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s",
+                          v->o->out, strerror(why));
+    }
+    return temp_file_commit(&file, err);
+}
+
+static enum assay_status validate(struct validate *v, int *code,
+                                  struct assay_error *err)
+{
+    char path[4096], counts[256];
+    enum assay_status st;
+    module_builtin_path("assay-host", path, sizeof path);
+    if ((st = assay_set_open(v->o->file, &v->set, err)) != ASSAY_OK ||
+        (st = module_ask(v->o->module ? v->o->module : path, v->o->timeout_s,
+                         &v->module, err)) != ASSAY_OK ||
+        (st = check_selections(v, err)) != ASSAY_OK)
+        return st;
+    progress_begin(&v->progress, v->module->name);
+    for (size_t i = 0; st == ASSAY_OK && i < assay_set_count(v->set); i++)
+        if (select_has(v->o->cases, assay_set_case_name(v->set, i)))
+            st = run_set_case(v, i, err);
+    progress_end(&v->progress);
+    if (st != ASSAY_OK)
+        return st;
+    struct report report = { v->o->file,   assay_set_hash(v->set),
+                             v->o->module, v->module,
+                             v->results,   v->count };
+    *code = report_exit(&report);
+    st = write_report(v, &report, err);
+    if (st == ASSAY_OK && (v->o->out || v->o->json)) {
+        report_counts(&report, counts, sizeof counts);
+        fprintf(stderr, "%s\n", counts);
+    }
+    return st;
+}
+
+int verb_validate(int argc, char **argv)
+{
+    struct options o = { .inputs = ASSAY_KERNEL_RAW | ASSAY_KERNEL_PACKED,
+                         .timeout_s = 120 };
+    struct validate v = { .o = &o };
+    struct assay_error err;
+    int code = 0;
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    enum assay_status st = validate(&v, &code, &err);
+    code = st == ASSAY_OK ? verb_end("validate", code)
+                          : verb_fail("validate", &err);
+    for (size_t i = 0; i < v.count; i++)
+        free(v.results[i].case_name);
+    free(v.results);
+    module_info_free(v.module);
+    assay_set_close(v.set);
+    return code;
+}
