@@ -35,10 +35,9 @@ static enum assay_status error_bar(const struct assay_problem *p,
             wide[i] = out->o[i];
     }
     if (st == ASSAY_OK)
-        st = assay_error_bar(p, in->q, in->k, in->v,
-                             wide ? wide : out->o64, out->lse,
-                             ANSWERS_BAR_ROWS, out->bar_o, out->bar_lse, run,
-                             err);
+        st = assay_error_bar(p, in->q, in->k, in->v, wide ? wide : out->o64,
+                             out->lse, ANSWERS_BAR_ROWS, out->bar_o,
+                             out->bar_lse, run, err);
     assay_free(wide);
     return st;
 }
@@ -72,12 +71,10 @@ out:
     return st;
 }
 
-enum assay_status answers_recipe(const struct assay_recipe *recipe,
-                                 const struct assay_problem *p,
-                                 const struct assay_inputs *in,
-                                 const struct assay_run *run,
-                                 struct assay_answer *out,
-                                 struct assay_error *err)
+enum assay_status
+answers_recipe(const struct assay_recipe *recipe, const struct assay_problem *p,
+               const struct assay_inputs *in, const struct assay_run *run,
+               struct assay_answer *out, struct assay_error *err)
 {
     const int64_t rows = assay_problem_rows(p);
     struct assay_jitter *j = &out->jitter;

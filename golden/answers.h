@@ -19,11 +19,9 @@ enum assay_status answers_exact(const struct assay_problem *p,
                                 struct assay_error *err);
 
 /* Payloads, emulated answer and jitter. Free with assay_answer_free. */
-enum assay_status answers_recipe(const struct assay_recipe *recipe,
-                                 const struct assay_problem *p,
-                                 const struct assay_inputs *in,
-                                 const struct assay_run *run,
-                                 struct assay_answer *out,
-                                 struct assay_error *err);
+enum assay_status
+answers_recipe(const struct assay_recipe *recipe, const struct assay_problem *p,
+               const struct assay_inputs *in, const struct assay_run *run,
+               struct assay_answer *out, struct assay_error *err);
 
 #endif

@@ -36,8 +36,8 @@ char *assay_case_line(const struct assay_problem *p)
     return line;
 }
 
-static enum assay_status values_of(const struct assay_format *format,
-                                   int64_t n, const void *words, float **out,
+static enum assay_status values_of(const struct assay_format *format, int64_t n,
+                                   const void *words, float **out,
                                    struct assay_error *err)
 {
     enum assay_status st =
@@ -58,8 +58,7 @@ enum assay_status assay_case_values(const struct assay_case *c,
                         err)) == ASSAY_OK &&
         (st = values_of(c->format, assay_problem_k_elems(p), c->k, &out->k,
                         err)) == ASSAY_OK)
-        st = values_of(c->format, assay_problem_v_elems(p), c->v, &out->v,
-                       err);
+        st = values_of(c->format, assay_problem_v_elems(p), c->v, &out->v, err);
     if (st != ASSAY_OK)
         assay_inputs_free(out);
     return st;

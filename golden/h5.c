@@ -251,8 +251,8 @@ static enum assay_status open_attribute(const char *path, hid_t at,
     *attribute = *type = -1;
     if (H5Aexists(at, name) <= 0) {
         H5Eclear2(H5E_DEFAULT);
-        return assay_fail(err, ASSAY_FORMAT, "%s: lacks the attribute %s",
-                          path, name);
+        return assay_fail(err, ASSAY_FORMAT, "%s: lacks the attribute %s", path,
+                          name);
     }
     *attribute = H5Aopen(at, name, H5P_DEFAULT);
     if (*attribute < 0)
@@ -327,10 +327,10 @@ static enum assay_status read_number(const char *path, hid_t at,
     hid_t attribute, type;
     enum assay_status st =
         open_attribute(path, at, name, &attribute, &type, err);
-    if (st == ASSAY_OK && (H5Tget_class(type) != class || H5Tget_size(type) > 8))
+    if (st == ASSAY_OK &&
+        (H5Tget_class(type) != class || H5Tget_size(type) > 8))
         st = assay_fail(err, ASSAY_FORMAT, "%s: attribute %s is not %s", path,
-                        name,
-                        class == H5T_INTEGER ? "an integer" : "a float");
+                        name, class == H5T_INTEGER ? "an integer" : "a float");
     if (st == ASSAY_OK && H5Aread(attribute, memory, value) < 0)
         st = h5_fail(err, path, name);
     close_attribute(attribute, type);

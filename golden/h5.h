@@ -79,8 +79,7 @@ enum assay_status h5_read_real(const char *path, hid_t at, const char *name,
 /* Writes a contiguous dataset with its hash; intermediate groups are made.
  * `format` becomes an attribute unless NULL. */
 enum assay_status h5_write_data(const char *path, hid_t in, const char *name,
-                                enum h5_type type,
-                                const struct h5_shape *shape,
+                                enum h5_type type, const struct h5_shape *shape,
                                 const char *format, const void *data,
                                 struct assay_error *err);
 
@@ -93,9 +92,8 @@ enum assay_status h5_data_info(const char *path, hid_t in, const char *name,
 /* Reads a dataset that must have this type and shape into the caller's buffer
  * and checks its hash. */
 enum assay_status h5_read_data(const char *path, hid_t in, const char *name,
-                               enum h5_type type,
-                               const struct h5_shape *shape, void *data,
-                               struct assay_error *err);
+                               enum h5_type type, const struct h5_shape *shape,
+                               void *data, struct assay_error *err);
 
 /* Value of a dataset's attribute "format"; free(). */
 enum assay_status h5_data_format(const char *path, hid_t in, const char *name,
@@ -103,16 +101,14 @@ enum assay_status h5_data_format(const char *path, hid_t in, const char *name,
 
 /* Hash of names, attributes, types, shapes and data hashes under a group,
  * independent of the order they were written in. */
-enum assay_status h5_content_hash(const char *path, hid_t in,
-                                  const char *group,
+enum assay_status h5_content_hash(const char *path, hid_t in, const char *group,
                                   char hex[H5_HASH_CHARS + 1],
                                   struct assay_error *err);
 
 /* Reads every dataset under a group and checks its hash. `each` is told of
  * each dataset's path below `group`, with NULL or what is wrong. Returns the
  * first failure, after all have been looked at. */
-enum assay_status h5_check_hashes(const char *path, hid_t in,
-                                  const char *group,
+enum assay_status h5_check_hashes(const char *path, hid_t in, const char *group,
                                   void (*each)(void *context, const char *name,
                                                const char *wrong),
                                   void *context, struct assay_error *err);

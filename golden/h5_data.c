@@ -17,8 +17,8 @@ static const struct {
     size_t bytes;
     const char *name;
 } types[] = {
-    [H5_U8] = { 1, "uint8" },   [H5_I8] = { 1, "int8" },
-    [H5_U16] = { 2, "uint16" }, [H5_U32] = { 4, "uint32" },
+    [H5_U8] = { 1, "uint8" },    [H5_I8] = { 1, "int8" },
+    [H5_U16] = { 2, "uint16" },  [H5_U32] = { 4, "uint32" },
     [H5_F32] = { 4, "float32" }, [H5_F64] = { 8, "float64" },
 };
 
@@ -62,8 +62,8 @@ static void hex_of(XXH128_hash_t hash, char hex[H5_HASH_CHARS + 1])
              (uint64_t)hash.high64, (uint64_t)hash.low64);
 }
 
-static enum assay_status write_new(const char *path, hid_t in,
-                                   const char *name, enum h5_type type,
+static enum assay_status write_new(const char *path, hid_t in, const char *name,
+                                   enum h5_type type,
                                    const struct h5_shape *shape,
                                    const void *data, hid_t *set,
                                    struct assay_error *err)
@@ -88,8 +88,7 @@ static enum assay_status write_new(const char *path, hid_t in,
 }
 
 enum assay_status h5_write_data(const char *path, hid_t in, const char *name,
-                                enum h5_type type,
-                                const struct h5_shape *shape,
+                                enum h5_type type, const struct h5_shape *shape,
                                 const char *format, const void *data,
                                 struct assay_error *err)
 {
@@ -108,21 +107,19 @@ enum assay_status h5_write_data(const char *path, hid_t in, const char *name,
     return st;
 }
 
-static enum assay_status open_data(const char *path, hid_t in,
-                                   const char *name, hid_t *set,
-                                   struct assay_error *err)
+static enum assay_status open_data(const char *path, hid_t in, const char *name,
+                                   hid_t *set, struct assay_error *err)
 {
     *set = -1;
-    enum assay_status st =
-        h5_check_link(path, in, name, H5O_TYPE_DATASET, err);
+    enum assay_status st = h5_check_link(path, in, name, H5O_TYPE_DATASET, err);
     if (st != ASSAY_OK)
         return st;
     *set = H5Dopen2(in, name, H5P_DEFAULT);
     return *set < 0 ? h5_fail(err, path, name) : ASSAY_OK;
 }
 
-static enum assay_status shape_of(const char *path, const char *name,
-                                  hid_t set, struct h5_shape *shape,
+static enum assay_status shape_of(const char *path, const char *name, hid_t set,
+                                  struct h5_shape *shape,
                                   struct assay_error *err)
 {
     hid_t space = H5Dget_space(set);
@@ -185,9 +182,9 @@ static enum assay_status info_of(const char *path, const char *name, hid_t set,
                           path, name);
     *type = (enum h5_type)t;
     enum assay_status st = shape_of(path, name, set, shape, err);
-    return st == ASSAY_OK ? check_storage(path, name, set, shape,
-                                          types[t].bytes, err)
-                          : st;
+    return st == ASSAY_OK
+               ? check_storage(path, name, set, shape, types[t].bytes, err)
+               : st;
 }
 
 enum assay_status h5_data_info(const char *path, hid_t in, const char *name,
@@ -230,8 +227,8 @@ static enum assay_status read_checked(const char *path, const char *name,
     char hex[H5_HASH_CHARS + 1], *want = NULL;
     size_t bytes = (size_t)h5_shape_count(shape) * types[type].bytes;
     memset(data, 0xa5, bytes); /* a part that is not read must not look right */
-    if (bytes > 0 && H5Dread(set, file_type(type), H5S_ALL, H5S_ALL,
-                             H5P_DEFAULT, data) < 0)
+    if (bytes > 0 &&
+        H5Dread(set, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
         return h5_fail(err, path, name);
     enum assay_status st = h5_read_text(path, set, hash_name, &want, err);
     if (st != ASSAY_OK)
@@ -247,9 +244,8 @@ static enum assay_status read_checked(const char *path, const char *name,
 }
 
 enum assay_status h5_read_data(const char *path, hid_t in, const char *name,
-                               enum h5_type type,
-                               const struct h5_shape *shape, void *data,
-                               struct assay_error *err)
+                               enum h5_type type, const struct h5_shape *shape,
+                               void *data, struct assay_error *err)
 {
     enum h5_type own_type;
     struct h5_shape own;

@@ -145,8 +145,7 @@ static enum assay_status hash_dataset(struct walk *w, hid_t in,
     enum h5_type type;
     struct h5_shape shape;
     char number[32];
-    enum assay_status st =
-        h5_data_info(w->path, in, name, &type, &shape, err);
+    enum assay_status st = h5_data_info(w->path, in, name, &type, &shape, err);
     if (st != ASSAY_OK)
         return st;
     feed(w, "dataset");
@@ -164,8 +163,7 @@ static enum assay_status hash_dataset(struct walk *w, hid_t in,
     return st;
 }
 
-enum assay_status h5_content_hash(const char *path, hid_t in,
-                                  const char *group,
+enum assay_status h5_content_hash(const char *path, hid_t in, const char *group,
                                   char hex[H5_HASH_CHARS + 1],
                                   struct assay_error *err)
 {
@@ -219,8 +217,7 @@ static enum assay_status check_dataset(struct walk *w, hid_t in,
     return ASSAY_OK;
 }
 
-enum assay_status h5_check_hashes(const char *path, hid_t in,
-                                  const char *group,
+enum assay_status h5_check_hashes(const char *path, hid_t in, const char *group,
                                   void (*each)(void *, const char *,
                                                const char *),
                                   void *context, struct assay_error *err)

@@ -11,13 +11,11 @@
 #include "assay/memory.h"
 #include "golden/safetensors.h"
 
-typedef const struct assay_safetensors_tensor *tensor;
-
 struct head {
     char *name; /* of the case */
     const struct assay_format *format;
     struct assay_problem problem;
-    tensor part[3]; /* q, k, v */
+    const struct assay_safetensors_tensor *part[3]; /* q, k, v */
 };
 
 struct heads {
@@ -65,8 +63,9 @@ static bool ends_with(const char *text, const char *tail)
 }
 
 /* Which axis of a tensor is b, s, h and d; -1 where the layout has no b. */
-static enum assay_status axes(const struct heads *h, tensor t, int axis[4],
-                              struct assay_error *err)
+static enum assay_status axes(const struct heads *h,
+                              const struct assay_safetensors_tensor *t,
+                              int axis[4], struct assay_error *err)
 {
     static const char names[] = "bshd";
     const char *layout = h->layout ? h->layout : t->rank == 4 ? "bhsd" : "hsd";
@@ -100,7 +99,8 @@ static enum assay_status check_layout(const char *layout,
 }
 
 /* Sizes [b, s, h, d] of one part. */
-static enum assay_status part_sizes(const struct heads *h, tensor t,
+static enum assay_status part_sizes(const struct heads *h,
+                                    const struct assay_safetensors_tensor *t,
                                     int64_t size[4], struct assay_error *err)
 {
     int axis[4];
@@ -121,7 +121,9 @@ static enum assay_status find_format(const struct heads *h, struct head *head,
         { ASSAY_SAFETENSORS_F16, ASSAY_F16 },
         { ASSAY_SAFETENSORS_F32, ASSAY_F32 },
     };
-    tensor q = head->part[0], k = head->part[1], v = head->part[2];
+    const struct assay_safetensors_tensor *q = head->part[0],
+                                          *k = head->part[1],
+                                          *v = head->part[2];
     if (k->dtype != q->dtype || v->dtype != q->dtype)
         return assay_fail(err, ASSAY_FORMAT,
                           "%s: %s is %s, %s %s and %s %s: q, k and v must be "
@@ -231,16 +233,18 @@ static char *case_name(const char *path, const char *q_name)
     return name;
 }
 
-static enum assay_status find_part(const struct heads *h, tensor q, int part,
-                                   tensor *out, struct assay_error *err)
+static enum assay_status find_part(const struct heads *h,
+                                   const struct assay_safetensors_tensor *q,
+                                   int part,
+                                   const struct assay_safetensors_tensor **out,
+                                   struct assay_error *err)
 {
     struct assay_error ignored;
     char *name = strdup(q->name);
     if (!name)
         return assay_fail(err, ASSAY_MEMORY, "no memory for a name");
     strcpy(name + strlen(name) - 2, parts[part]);
-    enum assay_status st =
-        assay_safetensors_find(h->file, name, out, &ignored);
+    enum assay_status st = assay_safetensors_find(h->file, name, out, &ignored);
     if (st != ASSAY_OK)
         st = assay_fail(err, ASSAY_FORMAT, "%s: has %s and no %s", h->path,
                         q->name, name);
@@ -248,7 +252,8 @@ static enum assay_status find_part(const struct heads *h, tensor q, int part,
     return st;
 }
 
-static enum assay_status add_head(struct heads *h, tensor q,
+static enum assay_status add_head(struct heads *h,
+                                  const struct assay_safetensors_tensor *q,
                                   const struct heads_options *options,
                                   struct assay_error *err)
 {
@@ -282,7 +287,7 @@ static enum assay_status add_heads(struct heads *h,
     if (!h->head)
         return assay_fail(err, ASSAY_MEMORY, "no memory for heads");
     for (size_t i = 0; i < n; i++) {
-        tensor t;
+        const struct assay_safetensors_tensor *t;
         enum assay_status st = assay_safetensors_get(h->file, i, &t, err);
         if (st == ASSAY_OK && ends_with(t->name, parts[0]))
             st = add_head(h, t, options, err);
@@ -291,8 +296,7 @@ static enum assay_status add_heads(struct heads *h,
     }
     if (h->count == 0)
         return assay_fail(err, ASSAY_FORMAT,
-                          "%s: has %zu tensors and none named X.q", h->path,
-                          n);
+                          "%s: has %zu tensors and none named X.q", h->path, n);
     return ASSAY_OK;
 }
 
@@ -330,7 +334,8 @@ enum assay_status heads_open(const char *path,
     return ASSAY_OK;
 }
 
-static enum assay_status check_finite(const struct heads *h, tensor t,
+static enum assay_status check_finite(const struct heads *h,
+                                      const struct assay_safetensors_tensor *t,
                                       const struct assay_format *format,
                                       const int64_t size[4], const void *words,
                                       struct assay_error *err)
@@ -359,8 +364,9 @@ static enum assay_status check_finite(const struct heads *h, tensor t,
 }
 
 /* Words in the file's axis order to BSHD. */
-static void transpose(tensor t, const int axis[4], const int64_t size[4],
-                      size_t bytes, const char *from, char *to)
+static void transpose(const struct assay_safetensors_tensor *t,
+                      const int axis[4], const int64_t size[4], size_t bytes,
+                      const char *from, char *to)
 {
     int64_t step[4], stride[ASSAY_SAFETENSORS_MAX_RANK];
     int64_t product = 1;
@@ -390,7 +396,7 @@ static enum assay_status read_part(const struct heads *h,
                                    const struct head *head, int part,
                                    void **out, struct assay_error *err)
 {
-    tensor t = head->part[part];
+    const struct assay_safetensors_tensor *t = head->part[part];
     const size_t bytes = assay_format_bytes(head->format);
     int64_t size[4];
     int axis[4];

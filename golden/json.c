@@ -81,8 +81,7 @@ json_t *json_distance(const struct assay_distance *d)
     };
     json_t *out = json_object();
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        json_object_set_new(out, figures[i].key,
-                            json_number(figures[i].value));
+        json_object_set_new(out, figures[i].key, json_number(figures[i].value));
     json_object_set_new(out, "nonfinite", json_integer(d->nonfinite_a));
     json_object_set_new(out, "nonfinite_reference",
                         json_integer(d->nonfinite_b));

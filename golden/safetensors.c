@@ -31,7 +31,7 @@ struct assay_safetensors {
     int fd;
     char *path;
     int64_t data_begin, data_bytes;
-    json_t *root; /* owns all names and metadata */
+    json_t *root;          /* owns all names and metadata */
     struct entry *entries; /* in name order once open */
     size_t n_entries;
 };
@@ -65,9 +65,9 @@ static struct text show_path(const char *path)
 /* C0, DEL, and the two bytes of a C1 control: terminals obey them. */
 static bool is_control(const unsigned char *c, unsigned char before)
 {
-    return *c < 0x20 || *c == 0x7f
-           || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
-           || (before == 0xc2 && *c >= 0x80 && *c < 0xa0);
+    return *c < 0x20 || *c == 0x7f ||
+           (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) ||
+           (before == 0xc2 && *c >= 0x80 && *c < 0xa0);
 }
 
 /* The file's own words: escaped, and cut between characters. */
@@ -151,7 +151,8 @@ static enum assay_status read_at(int fd, int64_t offset, void *buffer,
         if (n == 0)
             return assay_fail(err, ASSAY_FILE,
                               "ends at byte %" PRId64 ", %zu bytes too soon; "
-                              "it was cut while it was read", offset, bytes);
+                              "it was cut while it was read",
+                              offset, bytes);
         to += n;
         offset += n;
         bytes -= (size_t)n;
@@ -172,8 +173,7 @@ static enum assay_status check_regular(mode_t mode, struct assay_error *err)
 }
 
 static enum assay_status open_file(const char *path, int *fd,
-                                   int64_t *file_bytes,
-                                   struct assay_error *err)
+                                   int64_t *file_bytes, struct assay_error *err)
 {
     /* without O_NONBLOCK a FIFO would wait for a writer */
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -197,7 +197,8 @@ static enum assay_status read_length(int fd, int64_t file_bytes,
     if (file_bytes < 8)
         return assay_fail(err, ASSAY_FORMAT,
                           "is %" PRId64 " bytes long, but a safetensors file "
-                          "begins with 8 bytes of header length", file_bytes);
+                          "begins with 8 bytes of header length",
+                          file_bytes);
     unsigned char raw[8];
     enum assay_status st = read_at(fd, 0, raw, sizeof raw, err);
     if (st != ASSAY_OK)
@@ -211,14 +212,14 @@ static enum assay_status read_length(int fd, int64_t file_bytes,
     if (n > ASSAY_SAFETENSORS_MAX_HEADER_BYTES)
         return assay_fail(err, ASSAY_FORMAT,
                           "header length %" PRIu64 " is above the format's "
-                          "limit of %d bytes; is this a safetensors file?", n,
-                          ASSAY_SAFETENSORS_MAX_HEADER_BYTES);
+                          "limit of %d bytes; is this a safetensors file?",
+                          n, ASSAY_SAFETENSORS_MAX_HEADER_BYTES);
     if (n > (uint64_t)file_bytes - 8)
         return assay_fail(err, ASSAY_FORMAT,
                           "header of %" PRIu64 " bytes runs past the end: "
                           "%" PRId64 " bytes follow the length, %" PRIu64
-                          " are missing", n, file_bytes - 8,
-                          n - ((uint64_t)file_bytes - 8));
+                          " are missing",
+                          n, file_bytes - 8, n - ((uint64_t)file_bytes - 8));
     *header_bytes = (size_t)n;
     return ASSAY_OK;
 }
@@ -227,18 +228,17 @@ static enum assay_status parse(const char *header, size_t bytes, json_t **root,
                                struct assay_error *err)
 {
     json_error_t why;
-    *root = json_loadb(header, bytes, JSON_REJECT_DUPLICATES
-                       | JSON_DECODE_ANY, &why);
+    *root = json_loadb(header, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
+                       &why);
     /* jansson leaves the text empty when it fails to allocate */
-    if (!*root && (!*why.text || json_error_code(&why)
-                                     == json_error_out_of_memory))
+    if (!*root &&
+        (!*why.text || json_error_code(&why) == json_error_out_of_memory))
         return assay_fail(err, ASSAY_MEMORY, "out of memory for the header");
     if (!*root)
-        return assay_fail(err, ASSAY_FORMAT,
-                          "header is not %s: line %d, column %d: %s",
-                          json_error_code(&why) == json_error_invalid_utf8
-                              ? "UTF-8" : "JSON",
-                          why.line, why.column, show_words(why.text, 180).s);
+        return assay_fail(
+            err, ASSAY_FORMAT, "header is not %s: line %d, column %d: %s",
+            json_error_code(&why) == json_error_invalid_utf8 ? "UTF-8" : "JSON",
+            why.line, why.column, show_words(why.text, 180).s);
     if (!json_is_object(*root))
         return assay_fail(err, ASSAY_FORMAT, "header is %s, not an object",
                           kind(*root));
@@ -272,11 +272,11 @@ static enum assay_status check_metadata(json_t *metadata,
                           kind(metadata));
     const char *key;
     json_t *value;
-    json_object_foreach(metadata, key, value)
-        if (!json_is_string(value))
-            return assay_fail(err, ASSAY_FORMAT,
-                              METADATA " \"%s\" is %s, not a string",
-                              show(key).s, kind(value));
+    json_object_foreach(metadata, key, value) if (
+        !json_is_string(value)) return assay_fail(err, ASSAY_FORMAT,
+                                                  METADATA
+                                                  " \"%s\" is %s, not a string",
+                                                  show(key).s, kind(value));
     return ASSAY_OK;
 }
 
@@ -294,13 +294,14 @@ static enum assay_status check_keys(json_t *object, struct assay_error *err)
             return assay_fail(err, ASSAY_FORMAT, "lacks \"%s\"", keys[i]);
     const char *key;
     json_t *value;
-    json_object_foreach(object, key, value) {
+    json_object_foreach(object, key, value)
+    {
         size_t i = 0;
         while (i < n_keys && strcmp(key, keys[i]))
             i++;
         if (i == n_keys)
-            return assay_fail(err, ASSAY_FORMAT,
-                              "has an unknown key \"%s\"", show(key).s);
+            return assay_fail(err, ASSAY_FORMAT, "has an unknown key \"%s\"",
+                              show(key).s);
     }
     return ASSAY_OK;
 }
@@ -327,7 +328,8 @@ static enum assay_status read_integers(const json_t *array, const char *what,
 {
     size_t i;
     json_t *value;
-    json_array_foreach(array, i, value) {
+    json_array_foreach(array, i, value)
+    {
         if (!json_is_integer(value))
             return assay_fail(err, ASSAY_FORMAT,
                               "%s[%zu] is %s, not an integer", what, i,
@@ -351,8 +353,8 @@ static enum assay_status read_shape(const json_t *value,
     size_t rank = json_array_size(value);
     if (rank > ASSAY_SAFETENSORS_MAX_RANK)
         return assay_fail(err, ASSAY_FORMAT,
-                          "shape has %zu dimensions, at most %d are read",
-                          rank, ASSAY_SAFETENSORS_MAX_RANK);
+                          "shape has %zu dimensions, at most %d are read", rank,
+                          ASSAY_SAFETENSORS_MAX_RANK);
     tensor->rank = (int)rank;
     return read_integers(value, "shape", tensor->shape, err);
 }
@@ -361,8 +363,8 @@ static enum assay_status read_offsets(const json_t *value, struct entry *e,
                                       struct assay_error *err)
 {
     if (!json_is_array(value))
-        return assay_fail(err, ASSAY_FORMAT,
-                          "data_offsets is %s, not an array", kind(value));
+        return assay_fail(err, ASSAY_FORMAT, "data_offsets is %s, not an array",
+                          kind(value));
     if (json_array_size(value) != 2)
         return assay_fail(err, ASSAY_FORMAT,
                           "data_offsets has %zu numbers, not 2",
@@ -374,7 +376,8 @@ static enum assay_status read_offsets(const json_t *value, struct entry *e,
     if (ends[0] > ends[1])
         return assay_fail(err, ASSAY_FORMAT,
                           "data_offsets [%" PRId64 ", %" PRId64
-                          "] are reversed", ends[0], ends[1]);
+                          "] are reversed",
+                          ends[0], ends[1]);
     e->begin = ends[0];
     e->end = ends[1];
     return ASSAY_OK;
@@ -403,13 +406,14 @@ static enum assay_status check_size(struct entry *e, struct assay_error *err)
                           " bits, which are not whole bytes",
                           show_shape(t).s, t->dtype->name, bits);
     int64_t bytes = bits / 8;
-    if (e->end - e->begin != bytes
-        || __builtin_add_overflow(bytes, 0, &t->bytes))
+    if (e->end - e->begin != bytes ||
+        __builtin_add_overflow(bytes, 0, &t->bytes))
         return assay_fail(err, ASSAY_FORMAT,
                           "data_offsets [%" PRId64 ", %" PRId64 "] hold "
                           "%" PRId64 " bytes, but shape %s of %s is %" PRId64
-                          " bytes", e->begin, e->end, e->end - e->begin,
-                          show_shape(t).s, t->dtype->name, bytes);
+                          " bytes",
+                          e->begin, e->end, e->end - e->begin, show_shape(t).s,
+                          t->dtype->name, bytes);
     return ASSAY_OK;
 }
 
@@ -418,8 +422,8 @@ static enum assay_status read_entry(json_t *object, struct entry *e,
 {
     enum assay_status st = check_keys(object, err);
     if (st == ASSAY_OK)
-        st = read_dtype(json_object_get(object, "dtype"), &e->tensor.dtype,
-                        err);
+        st =
+            read_dtype(json_object_get(object, "dtype"), &e->tensor.dtype, err);
     if (st == ASSAY_OK)
         st = read_shape(json_object_get(object, "shape"), &e->tensor, err);
     if (st == ASSAY_OK)
@@ -433,14 +437,15 @@ static enum assay_status read_entries(struct assay_safetensors *file,
                                       struct assay_error *err)
 {
     /* one more than needed at most, and never calloc(0) */
-    file->entries = calloc(json_object_size(file->root) + 1,
-                           sizeof *file->entries);
+    file->entries =
+        calloc(json_object_size(file->root) + 1, sizeof *file->entries);
     if (!file->entries)
         return assay_fail(err, ASSAY_MEMORY, "out of memory for %zu tensors",
                           json_object_size(file->root));
     const char *name;
     json_t *value;
-    json_object_foreach(file->root, name, value) {
+    json_object_foreach(file->root, name, value)
+    {
         enum assay_status st;
         if (!strcmp(name, METADATA)) {
             st = check_metadata(value, err);
@@ -497,8 +502,9 @@ static enum assay_status check_end(const struct assay_safetensors *file,
         return assay_fail(err, ASSAY_FORMAT,
                           "tensor \"%s\": ends at byte %" PRId64 " of the "
                           "data, but %" PRId64 " bytes follow the header; "
-                          "%" PRId64 " bytes are missing", show(name).s, end,
-                          file->data_bytes, end - file->data_bytes);
+                          "%" PRId64 " bytes are missing",
+                          show(name).s, end, file->data_bytes,
+                          end - file->data_bytes);
     if (end < file->data_bytes)
         return assay_fail(err, ASSAY_FORMAT,
                           "%" PRId64 " bytes are left over: the tensors end "
@@ -521,14 +527,14 @@ static enum assay_status check_joints(const struct assay_safetensors *file,
             return assay_fail(err, ASSAY_FORMAT,
                               "tensor \"%s\": begins at byte %" PRId64 " of "
                               "the data, but bytes %" PRId64 " to %" PRId64
-                              " belong to no tensor", show(name).s, e->begin,
-                              end, e->begin);
+                              " belong to no tensor",
+                              show(name).s, e->begin, end, e->begin);
         if (e->begin < end)
             return assay_fail(err, ASSAY_FORMAT,
                               "tensor \"%s\": begins at byte %" PRId64 " of "
                               "the data and overlaps tensor \"%s\", which "
-                              "ends at byte %" PRId64, show(name).s, e->begin,
-                              show(before).s, end);
+                              "ends at byte %" PRId64,
+                              show(name).s, e->begin, show(before).s, end);
         before = name;
         end = e->end;
     }
@@ -638,14 +644,13 @@ assay_safetensors_find(const struct assay_safetensors *file, const char *name,
                        const struct assay_safetensors_tensor **tensor,
                        struct assay_error *err)
 {
-    const struct entry *e = bsearch(name, file->entries, file->n_entries,
-                                    sizeof *e, name_against);
+    const struct entry *e =
+        bsearch(name, file->entries, file->n_entries, sizeof *e, name_against);
     *tensor = e ? &e->tensor : NULL;
     if (!e)
-        return assay_fail(err, ASSAY_FORMAT,
-                          "%s: none of its %zu tensors is named \"%s\"",
-                          show_path(file->path).s, file->n_entries,
-                          show(name).s);
+        return assay_fail(
+            err, ASSAY_FORMAT, "%s: none of its %zu tensors is named \"%s\"",
+            show_path(file->path).s, file->n_entries, show(name).s);
     return ASSAY_OK;
 }
 
@@ -655,8 +660,8 @@ assay_safetensors_read(const struct assay_safetensors *file,
                        void *buffer, size_t buffer_bytes,
                        struct assay_error *err)
 {
-    if (tensor->index >= file->n_entries
-        || &file->entries[tensor->index].tensor != tensor)
+    if (tensor->index >= file->n_entries ||
+        &file->entries[tensor->index].tensor != tensor)
         return assay_fail(err, ASSAY_USAGE,
                           "%s: tensor \"%s\" is not of this file",
                           show_path(file->path).s, show(tensor->name).s);

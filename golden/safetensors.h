@@ -41,8 +41,8 @@ struct assay_safetensors_dtype {
 struct assay_safetensors_tensor {
     const char *name; /* UTF-8, any characters but NUL, may be empty */
     const struct assay_safetensors_dtype *dtype;
-    size_t index; /* place in name order */
-    int rank;     /* 0 is a scalar */
+    size_t index;                              /* place in name order */
+    int rank;                                  /* 0 is a scalar */
     int64_t shape[ASSAY_SAFETENSORS_MAX_RANK]; /* each >= 0; may be 0 */
     size_t bytes; /* product of shape times bits, over 8; always exact */
 };

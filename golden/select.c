@@ -30,8 +30,7 @@ bool select_has(const char *list, const char *name)
     return false;
 }
 
-static void join(const char *const *names, size_t count, char *out,
-                 size_t size)
+static void join(const char *const *names, size_t count, char *out, size_t size)
 {
     size_t at = 0;
     out[0] = '\0';

@@ -10,8 +10,7 @@
 
 #define SET_FORMAT "assay-golden"
 
-static inline struct h5_shape shape4(int64_t a, int64_t b, int64_t c,
-                                     int64_t d)
+static inline struct h5_shape shape4(int64_t a, int64_t b, int64_t c, int64_t d)
 {
     return (struct h5_shape){
         4, { (hsize_t)a, (hsize_t)b, (hsize_t)c, (hsize_t)d }

@@ -41,9 +41,9 @@ static enum assay_status check_version(struct assay_set *set,
     enum assay_status st =
         h5_read_text(set->path, set->id, "format", &format, err);
     if (st == ASSAY_OK && strcmp(format, SET_FORMAT) != 0)
-        st = assay_fail(err, ASSAY_FORMAT,
-                        "%s: format is \"%.40s\", not \"%s\"", set->path,
-                        format, SET_FORMAT);
+        st =
+            assay_fail(err, ASSAY_FORMAT, "%s: format is \"%.40s\", not \"%s\"",
+                       set->path, format, SET_FORMAT);
     free(format);
     if (st != ASSAY_OK ||
         (st = h5_read_int(set->path, set->id, "format_version", &version,
@@ -154,9 +154,8 @@ static enum assay_status open_case(const struct assay_set *set, size_t i,
 static enum assay_status in_case(const struct assay_set *set, size_t i,
                                  enum assay_status st, struct assay_error *err)
 {
-    return st == ASSAY_OK
-               ? st
-               : assay_fail_in(err, st, "case %s", set->names[i]);
+    return st == ASSAY_OK ? st
+                          : assay_fail_in(err, st, "case %s", set->names[i]);
 }
 
 static enum assay_status expect_text(const char *path, hid_t group,
@@ -241,8 +240,7 @@ enum assay_status assay_set_describe(const struct assay_set *set, size_t i,
     *out = (struct assay_case){ 0 };
     enum assay_status st = open_case(set, i, NULL, &group, err);
     if (st == ASSAY_OK &&
-        (st = read_problem(set->path, group, &out->problem, err)) ==
-            ASSAY_OK &&
+        (st = read_problem(set->path, group, &out->problem, err)) == ASSAY_OK &&
         (st = h5_read_text(set->path, group, "source", &out->source, err)) ==
             ASSAY_OK &&
         (st = read_format(set->path, group, "q", &out->format, err)) ==
@@ -265,8 +263,7 @@ static enum assay_status read_array(const char *path, hid_t in,
     enum h5_type own;
     struct h5_shape own_shape;
     void *data = NULL;
-    enum assay_status st =
-        h5_data_info(path, in, name, &own, &own_shape, err);
+    enum assay_status st = h5_data_info(path, in, name, &own, &own_shape, err);
     if (st != ASSAY_OK)
         return st;
     int64_t count = h5_shape_count(&own_shape);
@@ -298,10 +295,8 @@ enum assay_status assay_set_read_case(const struct assay_set *set, size_t i,
     hid_t group;
     st = open_case(set, i, NULL, &group, err);
     if (st == ASSAY_OK &&
-        (st = read_format(set->path, group, "k", &k_format, err)) ==
-            ASSAY_OK &&
-        (st = read_format(set->path, group, "v", &v_format, err)) ==
-            ASSAY_OK &&
+        (st = read_format(set->path, group, "k", &k_format, err)) == ASSAY_OK &&
+        (st = read_format(set->path, group, "v", &v_format, err)) == ASSAY_OK &&
         (k_format != out->format || v_format != out->format))
         st = assay_fail(err, ASSAY_FORMAT,
                         "%s: q, k and v are %s, %s and %s, must be the same",
@@ -312,8 +307,7 @@ enum assay_status assay_set_read_case(const struct assay_set *set, size_t i,
                          err)) == ASSAY_OK &&
         (st = read_array(set->path, group, "k", words, shape_k(p), &out->k,
                          err)) == ASSAY_OK)
-        st = read_array(set->path, group, "v", words, shape_v(p), &out->v,
-                        err);
+        st = read_array(set->path, group, "v", words, shape_v(p), &out->v, err);
     h5_close_group(&group);
     if (st != ASSAY_OK) {
         st = in_case(set, i, st, err);
@@ -399,13 +393,11 @@ enum assay_status assay_set_read_exact(const struct assay_set *set, size_t i,
     return in_case(set, i, st, err);
 }
 
-static enum assay_status read_payload(const char *path, hid_t group,
-                                      const char *name,
-                                      enum assay_format_id format,
-                                      enum assay_scale scale,
-                                      struct h5_shape shape,
-                                      struct assay_payload *out,
-                                      struct assay_error *err)
+static enum assay_status
+read_payload(const char *path, hid_t group, const char *name,
+             enum assay_format_id format, enum assay_scale scale,
+             struct h5_shape shape, struct assay_payload *out,
+             struct assay_error *err)
 {
     char scale_name[32];
     const struct assay_format *own;
@@ -446,8 +438,8 @@ static enum assay_status read_answer(const char *path, hid_t group,
                            shape_k(p), &out->payloads.k, err)) != ASSAY_OK ||
         (st = read_payload(path, group, "v", r->v_format, r->v_scale,
                            shape_v(p), &out->payloads.v, err)) != ASSAY_OK ||
-        (st = read_array(path, group, "o", H5_F32, shape_o(p), &out->o,
-                         err)) != ASSAY_OK ||
+        (st = read_array(path, group, "o", H5_F32, shape_o(p), &out->o, err)) !=
+            ASSAY_OK ||
         (st = read_array(path, group, "lse", H5_F64, shape_rows(p), &out->lse,
                          err)) != ASSAY_OK ||
         (st = read_array(path, group, "jitter/o", H5_F32, shape_rows(p),
@@ -486,8 +478,8 @@ enum assay_status assay_set_check(const struct assay_set *set,
                                   void *context, struct assay_error *err)
 {
     char hex[H5_HASH_CHARS + 1];
-    enum assay_status st = h5_check_hashes(set->path, set->id, "cases", each,
-                                           context, err);
+    enum assay_status st =
+        h5_check_hashes(set->path, set->id, "cases", each, context, err);
     if (st == ASSAY_OK)
         st = h5_content_hash(set->path, set->id, "cases", hex, err);
     if (st == ASSAY_OK && strcmp(hex, set->hash) != 0)

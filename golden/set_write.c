@@ -150,8 +150,8 @@ static enum assay_status write_attributes(const char *path, hid_t group,
         { "source", c->source },
         { "line", line },
     };
-    enum assay_status st = h5_write_real(path, group, "softmax_scale",
-                                         p->softmax_scale, err);
+    enum assay_status st =
+        h5_write_real(path, group, "softmax_scale", p->softmax_scale, err);
     for (size_t i = 0; st == ASSAY_OK && i < sizeof sizes / sizeof *sizes; i++)
         st = h5_write_int(path, group, sizes[i].key, sizes[i].value, err);
     for (size_t i = 0; st == ASSAY_OK && i < sizeof texts / sizeof *texts; i++)
@@ -168,16 +168,15 @@ static enum assay_status write_exact(const char *path, hid_t group,
     struct h5_shape o = shape_o(p), lse = shape_rows(p), bar = shape_heads(p);
     const void *data = e->o64 ? (const void *)e->o64 : e->o;
     enum assay_status st;
-    if ((st = h5_write_data(path, group, "exact/o",
-                            e->o64 ? H5_F64 : H5_F32, &o, NULL, data, err)) !=
-            ASSAY_OK ||
+    if ((st = h5_write_data(path, group, "exact/o", e->o64 ? H5_F64 : H5_F32,
+                            &o, NULL, data, err)) != ASSAY_OK ||
         (st = h5_write_data(path, group, "exact/lse", H5_F64, &lse, NULL,
                             e->lse, err)) != ASSAY_OK ||
         (st = h5_write_data(path, group, "exact/error_bar/o", H5_F64, &bar,
                             NULL, e->bar_o, err)) != ASSAY_OK)
         return st;
-    return h5_write_data(path, group, "exact/error_bar/lse", H5_F64, &bar,
-                         NULL, e->bar_lse, err);
+    return h5_write_data(path, group, "exact/error_bar/lse", H5_F64, &bar, NULL,
+                         e->bar_lse, err);
 }
 
 static enum assay_status write_payload(const char *path, hid_t group,
@@ -188,15 +187,15 @@ static enum assay_status write_payload(const char *path, hid_t group,
 {
     char scale_name[32];
     struct h5_shape scales = { 1, { (hsize_t)payload->n_scales } };
-    enum assay_status st = h5_write_data(
-        path, group, name, type_of_codes(payload->format), shape,
-        payload->format->name, payload->codes, err);
+    enum assay_status st =
+        h5_write_data(path, group, name, type_of_codes(payload->format), shape,
+                      payload->format->name, payload->codes, err);
     if (st != ASSAY_OK || payload->scale == ASSAY_SCALE_NONE)
         return st;
     snprintf(scale_name, sizeof scale_name, "%s_scale", name);
     return h5_write_data(path, group, scale_name, H5_F32, &scales,
-                         assay_scale_get(payload->scale)->name,
-                         payload->scales, err);
+                         assay_scale_get(payload->scale)->name, payload->scales,
+                         err);
 }
 
 static enum assay_status write_answer(const char *path, hid_t in,

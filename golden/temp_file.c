@@ -26,8 +26,7 @@ static void watch_signals(void)
     struct sigaction act = { .sa_handler = on_signal }, old;
     sigemptyset(&act.sa_mask);
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-        if (sigaction(ending[i], NULL, &old) == 0 &&
-            old.sa_handler == SIG_DFL)
+        if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
             sigaction(ending[i], &act, NULL);
     /* a file size limit is a failed write with a sentence, not a death */
     signal(SIGXFSZ, SIG_IGN);

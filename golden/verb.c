@@ -29,8 +29,7 @@ double verb_number(struct argp_state *state, const char *option,
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end || !isfinite(value))
-        argp_error(state, "%s takes a finite number, not \"%s\"", option,
-                   text);
+        argp_error(state, "%s takes a finite number, not \"%s\"", option, text);
     return value;
 }
 

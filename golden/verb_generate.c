@@ -23,8 +23,14 @@ struct options {
     int n_files;
 };
 
-enum { KEY_RECIPE = 256, KEY_PRECISION, KEY_LAYOUT, KEY_MASK, KEY_SCALE,
-       KEY_THREADS };
+enum {
+    KEY_RECIPE = 256,
+    KEY_PRECISION,
+    KEY_LAYOUT,
+    KEY_MASK,
+    KEY_SCALE,
+    KEY_THREADS
+};
 
 static const struct argp_option keys[] = {
     { "output", 'o', "FILE", 0, "golden set to write (required)", 0 },
@@ -35,8 +41,7 @@ static const struct argp_option keys[] = {
     { "layout", KEY_LAYOUT, "AXES", 0,
       "axes of the tensors, outermost first: hsd (default), shd, bhsd, bshd",
       0 },
-    { "mask", KEY_MASK, "none|causal", 0, "instead of the file's metadata",
-      0 },
+    { "mask", KEY_MASK, "none|causal", 0, "instead of the file's metadata", 0 },
     { "softmax-scale", KEY_SCALE, "X", 0,
       "instead of the file's metadata or 1/sqrt(head size)", 0 },
     { "threads", KEY_THREADS, "N", 0,
@@ -85,7 +90,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    keys, parse, "FILE.safetensors...",
+    keys,
+    parse,
+    "FILE.safetensors...",
     "Makes a golden set from captured heads: for tensors X.q, X.k and X.v of "
     "each file, the exact answer with its error bar, and what a perfect kernel "
     "of each recipe gives, with its jitter.\v"
@@ -93,7 +100,9 @@ static const struct argp argp = {
     "  assay generate data/lm_causal_gqa.safetensors -o heads.h5\n"
     "  assay generate capture.safetensors --layout bshd --mask causal "
     "--recipe bf16 --precision f64 -o set.h5",
-    NULL, NULL, NULL
+    NULL,
+    NULL,
+    NULL
 };
 
 /* Verb, options and file names, without folders and without -o, so that the
@@ -141,14 +150,13 @@ static enum assay_status open_all(struct generate *g, struct assay_error *err)
             return st;
         for (size_t n = 0; n < heads_count(g->heads[i]); n++)
             for (int j = 0; j <= i; j++)
-                for (size_t m = 0;
-                     m < (j < i ? heads_count(g->heads[j]) : n); m++)
+                for (size_t m = 0; m < (j < i ? heads_count(g->heads[j]) : n);
+                     m++)
                     if (strcmp(heads_case_name(g->heads[i], n),
                                heads_case_name(g->heads[j], m)) == 0)
-                        return assay_fail(err, ASSAY_USAGE,
-                                          "%s: a second case named %s",
-                                          g->o->files[i],
-                                          heads_case_name(g->heads[i], n));
+                        return assay_fail(
+                            err, ASSAY_USAGE, "%s: a second case named %s",
+                            g->o->files[i], heads_case_name(g->heads[i], n));
     }
     return ASSAY_OK;
 }
@@ -186,8 +194,8 @@ static enum assay_status do_all(struct generate *g, size_t *count,
 {
     enum assay_status st = ASSAY_OK;
     for (int i = 0; st == ASSAY_OK && i < g->o->n_files; i++)
-        for (size_t n = 0;
-             st == ASSAY_OK && n < heads_count(g->heads[i]); n++) {
+        for (size_t n = 0; st == ASSAY_OK && n < heads_count(g->heads[i]);
+             n++) {
             struct assay_case c;
             st = heads_read(g->heads[i], n, &c, err);
             if (st != ASSAY_OK)
@@ -226,7 +234,8 @@ static enum assay_status generate(struct generate *g, struct assay_error *err)
     }
     st = assay_set_commit(g->writer, hash, err);
     if (st == ASSAY_OK)
-        fprintf(stderr, "%s: %zu cases, %zu recipes, content %s (%s, core %s)\n",
+        fprintf(stderr,
+                "%s: %zu cases, %zu recipes, content %s (%s, core %s)\n",
                 g->o->out, count, g->n_recipes, hash, assay_blas_name(),
                 assay_blas_core());
     return st;

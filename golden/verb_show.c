@@ -52,13 +52,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    keys, parse, "SET.h5",
+    keys,
+    parse,
+    "SET.h5",
     "Says what a golden set holds: its cases, the error bar of their exact "
     "answers, and the distance of each emulated recipe from the exact "
     "answer.\v"
     "Example:\n  assay show heads.h5\n"
     "  assay show heads.h5 --case '*layer0' --format json",
-    NULL, NULL, NULL
+    NULL,
+    NULL,
+    NULL
 };
 
 /* What is shown of one recipe of one case. */
@@ -87,13 +91,13 @@ static double largest(int64_t n, const double *x)
 
 static enum assay_status measure(const struct assay_problem *p,
                                  const struct assay_answer *a,
-                                 const struct assay_exact *e,
-                                 struct shown *out, struct assay_error *err)
+                                 const struct assay_exact *e, struct shown *out,
+                                 struct assay_error *err)
 {
     struct assay_row *rows;
     int64_t n = assay_problem_rows(p);
-    enum assay_status st = assay_alloc("row figures", n, sizeof *rows, &rows,
-                                       err);
+    enum assay_status st =
+        assay_alloc("row figures", n, sizeof *rows, &rows, err);
     if (st != ASSAY_OK)
         return st;
     assay_rows_compare(p, a->o, e->o, rows);
@@ -151,9 +155,9 @@ static enum assay_status read_case(const struct assay_set *set, size_t i,
     return st;
 }
 
-static const char *const provenance[] = { "generator", "version", "command",
+static const char *const provenance[] = { "generator", "version",   "command",
                                           "blas",      "blas_core", "cpu",
-                                          "compiler",  "flags",   "date" };
+                                          "compiler",  "flags",     "date" };
 
 enum { N_PROVENANCE = sizeof provenance / sizeof *provenance };
 
@@ -161,16 +165,16 @@ static bool print_tables(const struct assay_set *set,
                          const struct shown_case *cases, size_t n)
 {
     static const struct column about[] = {
-        { "CASE", COLUMN_LONG },      { "PROBLEM", COLUMN_TEXT },
-        { "INPUTS", COLUMN_TEXT },    { "EXACT", COLUMN_TEXT },
-        { "BAR O", COLUMN_NUMBER },   { "BAR LSE", COLUMN_NUMBER },
+        { "CASE", COLUMN_LONG },    { "PROBLEM", COLUMN_TEXT },
+        { "INPUTS", COLUMN_TEXT },  { "EXACT", COLUMN_TEXT },
+        { "BAR O", COLUMN_NUMBER }, { "BAR LSE", COLUMN_NUMBER },
     };
     static const struct column recipe[] = {
-        { "CASE", COLUMN_LONG },         { "RECIPE", COLUMN_TEXT },
-        { "FORM", COLUMN_TEXT },         { "COSINE", COLUMN_NUMBER },
-        { "WORST ROW", COLUMN_NUMBER },  { "MAE", COLUMN_NUMBER },
-        { "MAX ERROR", COLUMN_NUMBER },  { "REL L2", COLUMN_NUMBER },
-        { "LSE NATS", COLUMN_NUMBER },   { "JITTER LSE", COLUMN_NUMBER },
+        { "CASE", COLUMN_LONG },        { "RECIPE", COLUMN_TEXT },
+        { "FORM", COLUMN_TEXT },        { "COSINE", COLUMN_NUMBER },
+        { "WORST ROW", COLUMN_NUMBER }, { "MAE", COLUMN_NUMBER },
+        { "MAX ERROR", COLUMN_NUMBER }, { "REL L2", COLUMN_NUMBER },
+        { "LSE NATS", COLUMN_NUMBER },  { "JITTER LSE", COLUMN_NUMBER },
     };
     printf("%s: golden set, %zu cases, content %s\n", assay_set_path(set),
            assay_set_count(set), assay_set_hash(set));

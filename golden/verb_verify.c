@@ -52,14 +52,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    keys, parse, "SET.h5",
+    keys,
+    parse,
+    "SET.h5",
     "Checks every dataset's hash and the content hash, then makes all answers "
     "again from the stored inputs and says whether they are bitwise the same, "
     "the same within the set's own error bar or jitter, or different.\v"
     "Exit status 0: the same; 1: an answer differs; 2: a hash does not match "
     "or the file is bad.\n\n"
     "Example:\n  assay verify heads.h5",
-    NULL, NULL, NULL
+    NULL,
+    NULL,
+    NULL
 };
 
 /* A stored error bar was sampled on a few rows, and two honest answers may
@@ -108,8 +112,8 @@ static struct finding compare_exact(const struct assay_problem *p,
                                   : fabs((double)a->o[c] - b->o[c]);
                 o = d <= o ? o : d;
             }
-            double d = lse_difference(a->lse[bh * p->nq + i],
-                                      b->lse[bh * p->nq + i]);
+            double d =
+                lse_difference(a->lse[bh * p->nq + i], b->lse[bh * p->nq + i]);
             lse = d <= lse ? lse : d;
         }
         if (!(o <= BAR_FACTOR * a->bar_o[bh]) ||
@@ -204,21 +208,18 @@ static enum assay_status verify_exact(struct verify *v, size_t i,
     return st;
 }
 
-static enum assay_status verify_recipe(struct verify *v, size_t i,
-                                       const struct assay_recipe *recipe,
-                                       const struct assay_case *c,
-                                       const struct assay_inputs *in,
-                                       const struct assay_run *run,
-                                       struct assay_error *err)
+static enum assay_status
+verify_recipe(struct verify *v, size_t i, const struct assay_recipe *recipe,
+              const struct assay_case *c, const struct assay_inputs *in,
+              const struct assay_run *run, struct assay_error *err)
 {
     const struct assay_problem *p = &c->problem;
     struct assay_answer was = { 0 }, now = { 0 };
     struct assay_row *rows = NULL;
     enum assay_status st = assay_alloc("row figures", assay_problem_rows(p),
                                        sizeof *rows, &rows, err);
-    if (st == ASSAY_OK &&
-        (st = assay_set_read_answer(v->set, i, p, recipe, &was, err)) ==
-            ASSAY_OK)
+    if (st == ASSAY_OK && (st = assay_set_read_answer(v->set, i, p, recipe,
+                                                      &was, err)) == ASSAY_OK)
         st = answers_recipe(recipe, p, in, run, &now, err);
     if (st == ASSAY_OK)
         report(v, c->name, recipe->name, compare_answer(p, &was, &now, rows));
@@ -261,7 +262,7 @@ static void explain(const struct verify *v)
     const struct {
         const char *key, *now;
     } facts[] = {
-        { "blas", assay_blas_name() },   { "blas_core", assay_blas_core() },
+        { "blas", assay_blas_name() },  { "blas_core", assay_blas_core() },
         { "version", PACKAGE_VERSION }, { "compiler", ASSAY_CC },
         { "flags", ASSAY_CFLAGS },
     };
@@ -269,8 +270,8 @@ static void explain(const struct verify *v)
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         char *then = assay_set_provenance(v->set, facts[i].key);
         if (!then || strcmp(then, facts[i].now) != 0) {
-            printf("%s was %s, is %s\n", facts[i].key,
-                   then ? then : "not said", facts[i].now);
+            printf("%s was %s, is %s\n", facts[i].key, then ? then : "not said",
+                   facts[i].now);
             any = true;
         }
         free(then);
@@ -283,8 +284,8 @@ static void explain(const struct verify *v)
 static enum assay_status remake(struct verify *v, struct assay_error *err)
 {
     static const struct column columns[] = {
-        { "CASE", COLUMN_LONG },     { "ANSWER", COLUMN_TEXT },
-        { "REMADE", COLUMN_TEXT },   { "MAX O", COLUMN_NUMBER },
+        { "CASE", COLUMN_LONG },       { "ANSWER", COLUMN_TEXT },
+        { "REMADE", COLUMN_TEXT },     { "MAX O", COLUMN_NUMBER },
         { "LSE NATS", COLUMN_NUMBER },
     };
     enum assay_status st = ASSAY_OK;

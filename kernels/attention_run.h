@@ -22,17 +22,6 @@ static inline int refuse(int code, char *reason, size_t reason_bytes,
     return code;
 }
 
-/* The number of an enum that a newer validator may have extended: C++ has no
- * other defined way to read a value that this build does not know. */
-template <class Enum>
-int number(const Enum &field)
-{
-    static_assert(sizeof(Enum) == sizeof(int), "the ABI's enums are ints");
-    int value;
-    memcpy(&value, &field, sizeof value);
-    return value;
-}
-
 static inline AttentionArgs attention_args(const assay_kernel_job *job)
 {
     auto tensor = [](const assay_kernel_tensor &t) {
@@ -53,16 +42,16 @@ static inline AttentionArgs attention_args(const assay_kernel_job *job)
     a.head_dim = job->head_dim_qk;
     a.query_tiles = (job->seqlen_q + kQueries - 1) / kQueries;
     a.scale_log2e = job->softmax_scale * 1.4426950408889634;
-    a.causal = number(job->mask) == ASSAY_KERNEL_MASK_CAUSAL;
-    a.o_is_f32 = number(job->o.format) == ASSAY_KERNEL_F32;
+    a.causal = job->mask == ASSAY_KERNEL_MASK_CAUSAL;
+    a.o_is_f32 = job->o.format == ASSAY_KERNEL_F32;
     return a;
 }
 
 static inline bool tensor_is(const assay_kernel_tensor &t,
                              assay_kernel_format format, bool scaled)
 {
-    return number(t.format) == format &&
-           number(t.scale_mode) == (scaled ? ASSAY_KERNEL_SCALE_F32_PER_TENSOR
+    return t.format == format &&
+           t.scale_mode == (scaled ? ASSAY_KERNEL_SCALE_F32_PER_TENSOR
                                            : ASSAY_KERNEL_SCALE_NONE);
 }
 
@@ -71,10 +60,10 @@ static inline const char *shape_problem(const assay_kernel_job *job)
 {
     if (job->size < sizeof *job)
         return "the job is of an older interface";
-    if (number(job->workload) != ASSAY_KERNEL_DENSE)
+    if (job->workload != ASSAY_KERNEL_DENSE)
         return "only the dense workload";
-    if (number(job->mask) != ASSAY_KERNEL_MASK_NONE &&
-        number(job->mask) != ASSAY_KERNEL_MASK_CAUSAL)
+    if (job->mask != ASSAY_KERNEL_MASK_NONE &&
+        job->mask != ASSAY_KERNEL_MASK_CAUSAL)
         return "only no mask or the causal mask";
     if (job->head_dim_qk != job->head_dim_v ||
         (job->head_dim_qk != 64 && job->head_dim_qk != 128))
@@ -99,7 +88,7 @@ const char *attention_problem(const assay_kernel_job *job)
 {
     if (const char *problem = shape_problem(job))
         return problem;
-    const int input = number(job->input);
+    const int input = job->input;
     if (input != ASSAY_KERNEL_RAW && input != ASSAY_KERNEL_PACKED)
         return "unknown input kind";
     if (!(Recipe::kInputs & (unsigned)input))
@@ -128,7 +117,7 @@ int attention_supports(const assay_kernel_job *job, char *reason,
 template <class Recipe>
 size_t attention_workspace_bytes(const assay_kernel_job *job)
 {
-    if (!Recipe::kQuantized || number(job->input) != ASSAY_KERNEL_RAW)
+    if (!Recipe::kQuantized || job->input != ASSAY_KERNEL_RAW)
         return 0;
     return assay_quantize_bytes(attention_args(job));
 }
@@ -149,7 +138,7 @@ int attention_launch(const assay_kernel_job *job, double softmax_scale,
     const int64_t blocks = a.query_tiles * a.heads_q * a.batch;
     if (blocks == 0)
         return 0;
-    if (Recipe::kQuantized && number(job->input) == ASSAY_KERNEL_RAW)
+    if (Recipe::kQuantized && job->input == ASSAY_KERNEL_RAW)
         assay_quantize(&a, job->workspace, stream);
     auto *kernel = attention_kernel<Recipe, 128, Fault>;
     if (job->head_dim_qk == 64)

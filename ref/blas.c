@@ -116,9 +116,8 @@ enum assay_status assay_blas_check(struct assay_error *err)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (!cases[i].right())
-            return assay_fail(err, ASSAY_INTERNAL,
-                              "%s, core %s, gets sgemm wrong: %s",
-                              assay_blas_name(), assay_blas_core(),
-                              cases[i].what);
+            return assay_fail(
+                err, ASSAY_INTERNAL, "%s, core %s, gets sgemm wrong: %s",
+                assay_blas_name(), assay_blas_core(), cases[i].what);
     return ASSAY_OK;
 }

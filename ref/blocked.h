@@ -11,17 +11,6 @@
 
 enum { BLOCKED_QUERY_TILE = 128 };
 
-/* What a legal rounding could do to a row: per row (b, h, i), from P being
- * uncertain by the relative amount noise[row]. A P within it of a rounding
- * boundary may round either way. */
-struct blocked_doubt {
-    const float *noise;  /* in */
-    const float *v_norm; /* in: [b, nk, hk], norms of v rows, unscaled */
-    float *flips;        /* out: sum of the uncertain steps of P, over L */
-    float *flips_v;      /* out: the same, each times its v_norm */
-    float *mean_v;       /* out: sum of P v_norm, over L */
-};
-
 struct blocked_job {
     const struct assay_problem *p;
     const void *q, *k, *v; /* float; binary64 sums widen them first */
@@ -31,7 +20,6 @@ struct blocked_job {
     int64_t key_tile;
     void *o; /* float with f32, double with f64; may be NULL */
     double *lse;
-    const struct blocked_doubt *doubt; /* may be NULL */
 };
 
 enum assay_status blocked_f32(const struct blocked_job *job,

@@ -9,12 +9,10 @@
  */
 
 struct rows {
-    REAL *s;      /* [BLOCKED_QUERY_TILE][key_tile] scores, then P */
-    REAL *acc;    /* [BLOCKED_QUERY_TILE][dv] */
+    REAL *s;   /* [BLOCKED_QUERY_TILE][key_tile] scores, then P */
+    REAL *acc; /* [BLOCKED_QUERY_TILE][dv] */
     REAL *m, *base, *alpha;
     double *l;
-    float *low, *high; /* [key_tile], for doubt */
-    double *flips, *flips_v, *mean_v;
 };
 
 static void rows_free(struct rows *w)
@@ -23,11 +21,10 @@ static void rows_free(struct rows *w)
     assay_free(w->acc);
     assay_free(w->m);
     assay_free(w->l);
-    assay_free(w->low);
 }
 
-static enum assay_status rows_new(const struct blocked_job *job,
-                                  struct rows *w, struct assay_error *err)
+static enum assay_status rows_new(const struct blocked_job *job, struct rows *w,
+                                  struct assay_error *err)
 {
     const int64_t n = BLOCKED_QUERY_TILE, kt = job->key_tile;
     enum assay_status st;
@@ -38,19 +35,13 @@ static enum assay_status rows_new(const struct blocked_job *job,
                           &w->acc, err)) != ASSAY_OK ||
         (st = assay_alloc("row state", 3 * n, sizeof *w->m, &w->m, err)) !=
             ASSAY_OK ||
-        (st = assay_alloc("row sums", 4 * n, sizeof *w->l, &w->l, err)) !=
-            ASSAY_OK ||
-        (st = assay_alloc("bounds of P", 2 * kt, sizeof *w->low, &w->low,
-                          err)) != ASSAY_OK) {
+        (st = assay_alloc("row sums", n, sizeof *w->l, &w->l, err)) !=
+            ASSAY_OK) {
         rows_free(w);
         return st;
     }
     w->base = w->m + n;
     w->alpha = w->base + n;
-    w->flips = w->l + n;
-    w->flips_v = w->flips + n;
-    w->mean_v = w->flips_v + n;
-    w->high = w->low + kt;
     return ASSAY_OK;
 }
 
@@ -95,36 +86,6 @@ static void row_shift(int64_t n, REAL *restrict x, REAL by)
         x[j] -= by;
 }
 
-static void doubt_row(const struct blocked_job *job, struct rows *w, int r,
-                      int64_t row, int64_t n, const REAL *p,
-                      const float *v_norm)
-{
-    const float e = job->doubt->noise[row];
-    const int64_t hk = job->p->hk;
-    double flips = 0, flips_v = 0, mean_v = 0;
-    for (int64_t j = 0; j < n; j++) {
-        w->low[j] = (float)p[j] * (1 - e);
-        w->high[j] = (float)p[j] * (1 + e);
-    }
-    if (job->p_format) {
-        assay_format_round(job->p_format, ASSAY_SATURATE, (size_t)n, w->low,
-                           w->low);
-        assay_format_round(job->p_format, ASSAY_SATURATE, (size_t)n, w->high,
-                           w->high);
-    }
-    for (int64_t j = 0; j < n; j++) {
-        double step = job->p_format ? (double)w->high[j] - w->low[j] : 0;
-        double norm = v_norm[j * hk];
-        flips += step;
-        flips_v += step * norm;
-        mean_v += (double)p[j] * norm;
-    }
-    double a = (double)w->alpha[r];
-    w->flips[r] = w->flips[r] * a + flips;
-    w->flips_v[r] = w->flips_v[r] * a + flips_v;
-    w->mean_v[r] = w->mean_v[r] * a + mean_v;
-}
-
 struct block {
     int64_t b, h, i0, rows; /* queries i0 .. i0 + rows - 1 of one head */
 };
@@ -155,12 +116,6 @@ static void softmax_tile(const struct blocked_job *job, struct rows *w,
         int64_t v = visible_in_tile(p, at.i0 + r, j0, n);
         row_shift(v, s, w->base[r]);
         EXP2(v, s);
-        if (job->doubt)
-            doubt_row(job, w, r, (at.b * p->hq + at.h) * p->nq + at.i0 + r, v,
-                      s,
-                      job->doubt->v_norm +
-                          assay_row_offset(p->nk, p->hk, 1, at.b, j0,
-                                           at.h / (p->hq / p->hk)));
         if (job->p_format)
             ROUND_P(job, v, s);
         w->l[r] = w->l[r] * (double)w->alpha[r] + row_sum(v, s);
@@ -214,11 +169,6 @@ static void finish(const struct blocked_job *job, struct rows *w,
         if (job->lse)
             job->lse[row] =
                 l == 0 ? -INFINITY : M_LN2 * ((double)w->m[r] + log2(l));
-        if (job->doubt) {
-            job->doubt->flips[row] = (float)(w->flips[r] * over);
-            job->doubt->flips_v[row] = (float)(w->flips_v[r] * over);
-            job->doubt->mean_v[row] = (float)(w->mean_v[r] * over);
-        }
         if (!job->o)
             continue;
         REAL *o = (REAL *)job->o +
@@ -240,7 +190,7 @@ static void one_block(const struct blocked_job *job, struct rows *w,
     const int64_t seen = assay_problem_visible(p, at.i0 + at.rows - 1);
     for (int r = 0; r < at.rows; r++) {
         w->m[r] = -INFINITY;
-        w->l[r] = w->flips[r] = w->flips_v[r] = w->mean_v[r] = 0;
+        w->l[r] = 0;
     }
     for (int64_t c = 0; c < at.rows * p->dv; c++)
         w->acc[c] = 0;
@@ -266,8 +216,7 @@ static enum assay_status engine(const struct blocked_job *job,
                                 struct assay_error *err)
 {
     const struct assay_problem *p = job->p;
-    const int64_t tiles =
-        (p->nq + BLOCKED_QUERY_TILE - 1) / BLOCKED_QUERY_TILE;
+    const int64_t tiles = (p->nq + BLOCKED_QUERY_TILE - 1) / BLOCKED_QUERY_TILE;
     const int64_t units = p->b * p->hq * tiles;
     const int threads =
         run && run->threads > 0 ? run->threads : omp_get_max_threads();

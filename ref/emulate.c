@@ -1,47 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * Emulation of recipes, and its jitter.
- *
- * The nominal form fixes the rounding of P but not the key tile, and not the
- * order of binary32 sums. Three things make legal kernels differ:
- *
- * 1. Another key tile gives another running maximum, and so another rounding
- *    of each P. Measured: the emulation is run at every tile of `variants`.
- * 2. Scores carry binary32 noise. With u = 2^-24 a dot product of width d is
- *    off by about sqrt(d) u times its partial sums, which are at most
- *    |q| |k| (Higham, Accuracy and Stability, 3.1); NOISE_DOT units of u times
- *    scale |q| max|k| cover it, and NOISE_EXP units cover the shift by the
- *    maximum, exp2 and the scale itself. To first order a row then moves by
- *    noise (sum p|v| + |o|), its LSE by noise.
- * 3. A P within that noise of a rounding boundary may round either way, which
- *    moves the row by a whole step of P. The engine adds up those steps.
+ * Emulation of recipes, and its jitter: the larger of what other legal
+ * kernels were seen to do and of what the model in jitter.c says they may.
  */
 #include <math.h>
 #include <string.h>
 
 #include "assay/memory.h"
+#include "assay/metrics.h"
 #include "assay/recipe.h"
 #include "blocked.h"
+#include "jitter.h"
 
-static const double U32 = 0x1p-24;
-enum { NOISE_DOT = 8, NOISE_EXP = 16 };
-
-/* What the nominal form leaves open. The first is the answer itself. */
+/* Legal kernels beside the emulated one. */
 static const struct {
     int64_t key_tile;
     bool f64;
-} variants[] = {
-    { 128, false }, { 32, false }, { 48, false },  { 64, false },
-    { 96, false },  { 128, true }, { 192, false }, { 256, false },
-};
+} variants[] = { { 32, false }, { 64, false }, { 128, true }, { 256, false } };
 
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 
 struct operands {
-    float *q, *k, *v;        /* codes as values; scales are in the job */
-    float *noise, *v_norm;   /* per row; per value row, unscaled */
-    float *flips, *flips_v, *mean_v;
-    float *o;                /* a variant's answer */
+    float *q, *k, *v; /* codes as values; scales are in the job */
+    float *o;         /* a variant's answer */
     double *lse;
 };
 
@@ -50,11 +31,6 @@ static void operands_free(struct operands *x)
     assay_free(x->q);
     assay_free(x->k);
     assay_free(x->v);
-    assay_free(x->noise);
-    assay_free(x->v_norm);
-    assay_free(x->flips);
-    assay_free(x->flips_v);
-    assay_free(x->mean_v);
     assay_free(x->o);
     assay_free(x->lse);
 }
@@ -129,66 +105,6 @@ enum assay_status assay_recipe_emulate_tile(
     return st;
 }
 
-static double norm(int64_t n, const float *x)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += (double)x[i] * x[i];
-    return sqrt(sum);
-}
-
-static void fill_norms(const struct blocked_job *job, struct operands *x)
-{
-    const struct assay_problem *p = job->p;
-    for (int64_t r = 0; r < p->b * p->nk * p->hk; r++)
-        x->v_norm[r] = (float)norm(p->dv, x->v + r * p->dv);
-    for (int64_t b = 0; b < p->b; b++)
-        for (int64_t h = 0; h < p->hq; h++) {
-            double top = 0;
-            for (int64_t j = 0; j < p->nk; j++) {
-                double n = norm(p->dk, x->k + assay_row_offset(
-                                                  p->nk, p->hk, p->dk, b, j,
-                                                  h / (p->hq / p->hk)));
-                top = n > top ? n : top;
-            }
-            double unit = NOISE_DOT * fabs(job->score_scale) * M_LN2 * top;
-            for (int64_t i = 0; i < p->nq; i++) {
-                double n = norm(p->dk, x->q + assay_row_offset(p->nq, p->hq,
-                                                               p->dk, b, i,
-                                                               h));
-                x->noise[(b * p->hq + h) * p->nq + i] =
-                    (float)(U32 * (unit * n + NOISE_EXP));
-            }
-        }
-}
-
-static enum assay_status jitter_space(const struct assay_problem *p,
-                                      struct operands *x,
-                                      struct assay_error *err)
-{
-    const int64_t rows = assay_problem_rows(p), n = assay_problem_o_elems(p);
-    struct {
-        const char *what;
-        int64_t count;
-        size_t bytes;
-        void *to;
-    } arrays[] = {
-        { "score noise", rows, sizeof(float), &x->noise },
-        { "norms of V", p->b * p->nk * p->hk, sizeof(float), &x->v_norm },
-        { "uncertain steps", rows, sizeof(float), &x->flips },
-        { "uncertain steps", rows, sizeof(float), &x->flips_v },
-        { "mean norms", rows, sizeof(float), &x->mean_v },
-        { "a variant's output", n, sizeof(float), &x->o },
-        { "a variant's LSE", rows, sizeof(double), &x->lse },
-    };
-    enum assay_status st = ASSAY_OK;
-    for (size_t i = 0; st == ASSAY_OK && i < sizeof arrays / sizeof *arrays;
-         i++)
-        st = assay_alloc(arrays[i].what, arrays[i].count, arrays[i].bytes,
-                         arrays[i].to, err);
-    return st;
-}
-
 /* The variant with binary64 sums; everything else is run in binary32. */
 static enum assay_status run_f64(struct blocked_job job, struct operands *x,
                                  const struct assay_run *run,
@@ -208,39 +124,23 @@ static enum assay_status run_f64(struct blocked_job job, struct operands *x,
 }
 
 /* Takes one variant into the jitter. */
-static void absorb(const struct blocked_job *job, const struct operands *x,
-                   const float *o, const double *lse,
+static void absorb(const struct assay_problem *p, const struct operands *x,
+                   const float *o, const double *lse, struct assay_row *rows,
                    const struct assay_jitter *jitter)
 {
-    const struct assay_problem *p = job->p;
-    const double vs = fabs(job->value_scale);
+    assay_rows_compare(p, x->o, o, rows);
     for (int64_t bh = 0; bh < p->b * p->hq; bh++) {
-        double norm_e = 0, norm_c = 0;
-        for (int64_t i = 0; i < p->nq; i++) {
-            int64_t at = assay_row_offset(p->nq, p->hq, p->dv, bh / p->hq, i,
-                                          bh % p->hq);
-            int64_t row = bh * p->nq + i;
-            double d = 0, e = 0;
-            for (int64_t c = 0; c < p->dv; c++) {
-                double a = x->o[at + c], b = o[at + c];
-                d += (a - b) * (a - b);
-                e += b * b;
-                norm_c += a * a;
-            }
-            norm_e += e;
-            double own = sqrt(e), flips = x->flips[row];
-            double row_o = sqrt(d) + vs * x->flips_v[row] + own * flips +
-                           x->noise[row] * (vs * x->mean_v[row] + own);
-            double row_lse = lse[row] == x->lse[row]
-                                 ? 0
-                                 : fabs(x->lse[row] - lse[row]);
-            row_lse += flips + x->noise[row];
-            if (!(row_o <= jitter->o[row]))
-                jitter->o[row] = (float)row_o;
-            if (!(row_lse <= jitter->lse[row]))
-                jitter->lse[row] = (float)row_lse;
+        double a2 = 0, b2 = 0;
+        for (int64_t r = bh * p->nq; r < (bh + 1) * p->nq; r++) {
+            double off = x->lse[r] == lse[r] ? 0 : fabs(x->lse[r] - lse[r]);
+            a2 += rows[r].norm_a * rows[r].norm_a;
+            b2 += rows[r].norm_b * rows[r].norm_b;
+            if (!(rows[r].distance <= jitter->o[r]))
+                jitter->o[r] = (float)rows[r].distance;
+            if (!(off <= jitter->lse[r]))
+                jitter->lse[r] = (float)off;
         }
-        double gain = norm_e > 0 ? fabs(sqrt(norm_c / norm_e) - 1) : 0;
+        double gain = b2 > 0 ? fabs(sqrt(a2 / b2) - 1) : 0;
         if (!(gain <= jitter->gain[bh]))
             jitter->gain[bh] = (float)gain;
     }
@@ -254,24 +154,30 @@ static enum assay_status measure_jitter(const struct blocked_job *base,
                                         struct assay_error *err)
 {
     const struct assay_problem *p = base->p;
-    const struct blocked_doubt doubt = { x->noise, x->v_norm, x->flips,
-                                         x->flips_v, x->mean_v };
-    enum assay_status st = ASSAY_OK;
-    fill_norms(base, x);
-    memset(jitter->o, 0, (size_t)assay_problem_rows(p) * sizeof(float));
-    memset(jitter->lse, 0, (size_t)assay_problem_rows(p) * sizeof(float));
-    memset(jitter->gain, 0, (size_t)(p->b * p->hq) * sizeof(float));
+    const int64_t n = assay_problem_rows(p);
+    struct assay_row *rows = NULL;
+    enum assay_status st;
+    if ((st = assay_alloc("a variant's output", assay_problem_o_elems(p),
+                          sizeof *x->o, &x->o, err)) != ASSAY_OK ||
+        (st = assay_alloc("a variant's LSE", n, sizeof *x->lse, &x->lse,
+                          err)) != ASSAY_OK ||
+        (st = assay_alloc("row figures", n, sizeof *rows, &rows, err)) !=
+            ASSAY_OK)
+        goto out;
+    memset(jitter->gain, 0, (size_t)(p->b * p->hq) * sizeof *jitter->gain);
+    st = jitter_model(base, o, jitter->o, jitter->lse, run, err);
     for (size_t i = 0; st == ASSAY_OK && i < N_VARIANTS; i++) {
         struct blocked_job job = *base;
         job.key_tile = variants[i].key_tile;
         job.o = x->o;
         job.lse = x->lse;
-        job.doubt = &doubt;
         st = variants[i].f64 ? run_f64(job, x, run, err)
                              : blocked_f32(&job, run, err);
         if (st == ASSAY_OK)
-            absorb(base, x, o, lse, jitter);
+            absorb(p, x, o, lse, rows, jitter);
     }
+out:
+    assay_free(rows);
     return st;
 }
 
@@ -295,8 +201,7 @@ enum assay_status assay_recipe_emulate(const struct assay_recipe *recipe,
         job.o = o;
         job.lse = lse;
         st = blocked_f32(&job, run, err);
-        if (st == ASSAY_OK && jitter &&
-            (st = jitter_space(p, &x, err)) == ASSAY_OK)
+        if (st == ASSAY_OK && jitter)
             st = measure_jitter(&job, &x, o, lse, jitter, run, err);
     }
     operands_free(&x);

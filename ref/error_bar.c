@@ -11,8 +11,8 @@
 /* One row in binary128 against the answer; `s` holds nk, `sum` dv values. */
 static void row_bar(const struct assay_problem *p, const float *q,
                     const float *k, const float *v, int64_t visible,
-                    const double *o, double lse, _Float128 *s,
-                    _Float128 *sum, double *bar_o, double *bar_lse)
+                    const double *o, double lse, _Float128 *s, _Float128 *sum,
+                    double *bar_o, double *bar_lse)
 {
     _Float128 top = -(_Float128)INFINITY, l = 0;
     for (int64_t j = 0; j < visible; j++) {
@@ -49,12 +49,11 @@ static int64_t sample(int64_t rows, int64_t count, int64_t n)
     return count == 1 ? rows - 1 : n * (rows - 1) / (count - 1);
 }
 
-enum assay_status assay_error_bar(const struct assay_problem *p,
-                                  const float *q, const float *k,
-                                  const float *v, const double *o,
-                                  const double *lse, int64_t rows_per_head,
-                                  double *bar_o, double *bar_lse,
-                                  const struct assay_run *run,
+enum assay_status assay_error_bar(const struct assay_problem *p, const float *q,
+                                  const float *k, const float *v,
+                                  const double *o, const double *lse,
+                                  int64_t rows_per_head, double *bar_o,
+                                  double *bar_lse, const struct assay_run *run,
                                   struct assay_error *err)
 {
     enum assay_status st = assay_problem_check(p, err);

@@ -13,8 +13,8 @@
 
 static const struct assay_format formats[] = {
 #define ASSAY_FORMAT(id, name, bits, exp, man, bias, top, max, kernel, about) \
-    { ASSAY_##id, name, bits, exp, man, bias, ASSAY_TOP_##top, max, kernel, \
-      about },
+    { ASSAY_##id,      name, bits,   exp,  man, bias,                         \
+      ASSAY_TOP_##top, max,  kernel, about },
 #include "assay/format.def"
 #undef ASSAY_FORMAT
 };
@@ -48,15 +48,13 @@ float assay_format_max(const struct assay_format *format)
         return (float)format->max_code;
     uint32_t man_mask = (1u << format->man_bits) - 1;
     int exponent = (int)(format->max_code >> format->man_bits) - format->bias;
-    double fraction = 1 + ldexp(format->max_code & man_mask,
-                                -format->man_bits);
+    double fraction = 1 + ldexp(format->max_code & man_mask, -format->man_bits);
     return (float)ldexp(fraction, exponent);
 }
 
 double assay_format_epsilon(const struct assay_format *format)
 {
-    return format->top == ASSAY_TOP_INTEGER ? 1
-                                            : ldexp(1, -format->man_bits);
+    return format->top == ASSAY_TOP_INTEGER ? 1 : ldexp(1, -format->man_bits);
 }
 
 double assay_format_ulp(const struct assay_format *format, float x)
@@ -145,8 +143,8 @@ static void round_bf16s(float over, size_t n, const float *in, float *out)
 }
 
 void assay_format_round(const struct assay_format *format,
-                        enum assay_overflow overflow, size_t n,
-                        const float *in, float *out)
+                        enum assay_overflow overflow, size_t n, const float *in,
+                        float *out)
 {
     struct shape s = shape_of(format, overflow);
     switch (format->id) {
@@ -154,15 +152,12 @@ void assay_format_round(const struct assay_format *format,
         for (size_t i = 0; i < n; i++)
             out[i] = isinf(in[i]) ? copysignf(s.over, in[i]) : in[i];
         break;
-    case ASSAY_BF16:
-        round_bf16s(s.over, n, in, out);
-        break;
+    case ASSAY_BF16: round_bf16s(s.over, n, in, out); break;
     case ASSAY_INT8:
         for (size_t i = 0; i < n; i++)
             out[i] = round_int8(in[i]);
         break;
-    default:
-        round_small(s, n, in, out);
+    default: round_small(s, n, in, out);
     }
 }
 
@@ -235,8 +230,7 @@ void assay_format_decode(const struct assay_format *format, size_t n,
         memcpy(values, codes, n * sizeof *values);
     } else if (format->id == ASSAY_BF16) {
         for (size_t i = 0; i < n; i++)
-            values[i] =
-                bits_f32((uint32_t)((const uint16_t *)codes)[i] << 16);
+            values[i] = bits_f32((uint32_t)((const uint16_t *)codes)[i] << 16);
     } else if (format->id == ASSAY_INT8) {
         for (size_t i = 0; i < n; i++)
             values[i] = ((const int8_t *)codes)[i];

@@ -13,7 +13,7 @@ ref_libref_la_SOURCES = \
 	ref/attention_blocked.c ref/attention_plain.c ref/bits.h ref/blas.c \
 	ref/blas_threads.h ref/blocked.h ref/blocked_engine.h \
 	ref/blocked_f32.c ref/blocked_f64.c ref/emulate.c ref/error.c \
-	ref/error_bar.c ref/format.c ref/memory.c ref/metrics.c \
+	ref/error_bar.c ref/format.c ref/jitter.c ref/jitter.h ref/memory.c ref/metrics.c \
 	ref/problem.c ref/recipe.c ref/vexp.c ref/vexp.h
 ref_libref_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(OPENBLAS_CFLAGS) \
 	$(SLEEF_CFLAGS)

@@ -13,8 +13,7 @@ enum assay_status assay_alloc(const char *what, int64_t count, size_t bytes,
     size_t n;
     void *memory = NULL;
     if (count < 0 || __builtin_mul_overflow((size_t)count, bytes, &n) ||
-        n > PTRDIFF_MAX - ALIGN ||
-        posix_memalign(&memory, ALIGN, n + !n) != 0)
+        n > PTRDIFF_MAX - ALIGN || posix_memalign(&memory, ALIGN, n + !n) != 0)
         return assay_fail(err, ASSAY_MEMORY,
                           "no memory for %s: %" PRId64 " x %zu bytes", what,
                           count, bytes);

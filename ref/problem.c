@@ -106,9 +106,9 @@ enum assay_status assay_problem_check(const struct assay_problem *p,
         const char *name;
         int64_t size, least;
     } sizes[] = {
-        { "batch", p->b, 1 },          { "query heads", p->hq, 1 },
-        { "key heads", p->hk, 1 },     { "queries", p->nq, 0 },
-        { "keys", p->nk, 0 },          { "query and key width", p->dk, 1 },
+        { "batch", p->b, 1 },        { "query heads", p->hq, 1 },
+        { "key heads", p->hk, 1 },   { "queries", p->nq, 0 },
+        { "keys", p->nk, 0 },        { "query and key width", p->dk, 1 },
         { "value width", p->dv, 1 },
     };
     enum assay_status st;

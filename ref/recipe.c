@@ -12,15 +12,22 @@
 enum { NO, YES };
 
 static const struct assay_recipe recipes[] = {
-#define ASSAY_RECIPE(id, name, qk, v, qs, ks, vs, rot, smooth, applied, p,  \
-                     out, form, promise, about)                             \
-    { ASSAY_RECIPE_##id,        name,                                       \
-      ASSAY_##qk,               ASSAY_##v,                                  \
-      ASSAY_SCALE_##qs,         ASSAY_SCALE_##ks,                           \
-      ASSAY_SCALE_##vs,         rot,                                        \
-      smooth,                   ASSAY_APPLIED_##applied,                    \
-      ASSAY_##p,                ASSAY_##out,                                \
-      ASSAY_SOFTMAX_##form,     ASSAY_PROMISE_##promise,                    \
+#define ASSAY_RECIPE(id, name, qk, v, qs, ks, vs, rot, smooth, applied, p, \
+                     out, form, promise, about)                            \
+    { ASSAY_RECIPE_##id,                                                   \
+      name,                                                                \
+      ASSAY_##qk,                                                          \
+      ASSAY_##v,                                                           \
+      ASSAY_SCALE_##qs,                                                    \
+      ASSAY_SCALE_##ks,                                                    \
+      ASSAY_SCALE_##vs,                                                    \
+      rot,                                                                 \
+      smooth,                                                              \
+      ASSAY_APPLIED_##applied,                                             \
+      ASSAY_##p,                                                           \
+      ASSAY_##out,                                                         \
+      ASSAY_SOFTMAX_##form,                                                \
+      ASSAY_PROMISE_##promise,                                             \
       about },
 #include "assay/recipe.def"
 #undef ASSAY_RECIPE
@@ -87,8 +94,7 @@ static enum assay_status quantize_tensor(const struct assay_format *format,
     float reciprocal = 1 / scale;
     for (int64_t i = 0; i < n; i++)
         scaled[i] = x[i] * reciprocal;
-    assay_format_encode(format, ASSAY_SATURATE, (size_t)n, scaled,
-                        out->codes);
+    assay_format_encode(format, ASSAY_SATURATE, (size_t)n, scaled, out->codes);
     out->scales[0] = scale;
     assay_free(scaled);
     return ASSAY_OK;
@@ -151,8 +157,8 @@ void assay_payloads_free(struct assay_payloads *payloads)
 
 void assay_payload_values(const struct assay_payload *payload, float *values)
 {
-    assay_format_decode(payload->format, (size_t)payload->count,
-                        payload->codes, values);
+    assay_format_decode(payload->format, (size_t)payload->count, payload->codes,
+                        values);
     if (payload->scale != ASSAY_SCALE_NONE)
         for (int64_t i = 0; i < payload->count; i++)
             values[i] *= payload->scales[0];

@@ -4,3 +4,34 @@ EXTRA_DIST += tests/check_assay.h
 tests_cppflags = $(AM_CPPFLAGS) \
 	-DASSAY_TOP_SRCDIR='"$(abs_top_srcdir)"' \
 	-DASSAY_MODULE_DIR='"$(abs_top_builddir)/kernels/.libs"'
+tests_ref = ref/libref.la $(CHECK_LIBS)
+tests_golden = golden/libgolden.la ref/libref.la $(CHECK_LIBS)
+tests_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS) $(OPENMP_CFLAGS)
+
+include tests/ref.mk
+include tests/golden.mk
+include tests/validate.mk
+
+check_programs_kernels = tests/check_kernels tests/check_kernel_elements
+tests_check_kernels_SOURCES = tests/check_kernels.c tests/check_assay.c
+tests_check_kernels_CPPFLAGS = $(tests_cppflags)
+tests_check_kernels_CFLAGS = $(tests_cflags)
+tests_check_kernels_LDADD = $(CHECK_LIBS) -lm -ldl -lpthread
+tests_check_kernel_elements_SOURCES = tests/check_kernel_elements.c \
+	tests/check_assay.c
+tests_check_kernel_elements_CPPFLAGS = $(tests_cppflags)
+tests_check_kernel_elements_CFLAGS = $(tests_cflags)
+tests_check_kernel_elements_LDADD = $(CHECK_LIBS) -lm
+
+check_PROGRAMS += tests/load_module
+tests_load_module_SOURCES = tests/load_module.c
+tests_load_module_LDADD = -ldl
+
+if HAVE_CHECK
+check_PROGRAMS += $(check_programs_ref) $(check_programs_golden) \
+	$(check_programs_validate) $(check_programs_kernels)
+TESTS += $(check_programs_ref) $(check_programs_golden) \
+	$(check_programs_validate) $(check_programs_kernels)
+endif
+TESTS += tests/module.test
+EXTRA_DIST += tests/module.test

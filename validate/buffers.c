@@ -42,10 +42,8 @@ static void size_inputs(struct buffers *b, const struct assay_case *c,
 
 static void fill_poison(struct buffers *b)
 {
-    unsigned char *o =
-        b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
-    unsigned char *lse =
-        b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
+    unsigned char *o = b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
+    unsigned char *lse = b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
     /* o is 2 or 4 bytes wide; the 32-bit poison is the 16-bit one twice */
     for (size_t i = 0; i + 2 <= b->list[BUFFER_O].bytes; i += 2)
         memcpy(o + i, &b->poison16, 2);
@@ -64,16 +62,15 @@ enum assay_status buffers_new(const struct assay_case *c,
     size_inputs(out, c, answer, input);
     out->list[BUFFER_O].bytes =
         (size_t)assay_problem_o_elems(p) * assay_format_bytes(o);
-    out->list[BUFFER_LSE].bytes =
-        (size_t)assay_problem_rows(p) * sizeof(float);
+    out->list[BUFFER_LSE].bytes = (size_t)assay_problem_rows(p) * sizeof(float);
     /* signalling NaNs, another each run: arithmetic makes quiet ones only,
      * and an earlier run's leftovers have other bits */
     out->poison16 = (uint16_t)(0x7f81 + number % 62);
     out->poison32 = out->poison16 * 0x10001u;
     for (int i = 0; i < BUFFERS; i++) {
         out->list[i].offset = out->image_bytes;
-        out->image_bytes += (2 * GUARD_BYTES + out->list[i].bytes + 255) &
-                            ~(size_t)255;
+        out->image_bytes +=
+            (2 * GUARD_BYTES + out->list[i].bytes + 255) & ~(size_t)255;
     }
     enum assay_status st = child_share(out->image_bytes, &out->image, err);
     if (st != ASSAY_OK)
@@ -121,8 +118,7 @@ bool buffers_from_device(const struct buffers *b, const struct device *device,
     return true;
 }
 
-static int64_t changed(const unsigned char *bytes, size_t n,
-                       unsigned char was)
+static int64_t changed(const unsigned char *bytes, size_t n, unsigned char was)
 {
     int64_t count = 0;
     for (size_t i = 0; i < n; i++)
@@ -148,8 +144,7 @@ static void count_unwritten(const struct buffers *b,
                             const struct assay_problem *p, size_t word,
                             struct candidate *out)
 {
-    const unsigned char *o =
-        b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
+    const unsigned char *o = b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
     const unsigned char *lse =
         b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
     out->unwritten_at = (struct assay_place){ -1, -1, -1, -1 };

@@ -12,9 +12,14 @@
 #include "validate/judge.h"
 
 enum buffer_id {
-    BUFFER_Q, BUFFER_K, BUFFER_V,
-    BUFFER_Q_SCALE, BUFFER_K_SCALE, BUFFER_V_SCALE,
-    BUFFER_O, BUFFER_LSE,
+    BUFFER_Q,
+    BUFFER_K,
+    BUFFER_V,
+    BUFFER_Q_SCALE,
+    BUFFER_K_SCALE,
+    BUFFER_V_SCALE,
+    BUFFER_O,
+    BUFFER_LSE,
     BUFFERS
 };
 

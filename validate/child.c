@@ -24,9 +24,8 @@ enum assay_status child_share(size_t bytes, void *out, struct assay_error *err)
     void *memory = mmap(NULL, bytes + !bytes, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
-        return assay_fail(err, ASSAY_MEMORY,
-                          "no shared memory: %zu bytes: %s", bytes,
-                          strerror(errno));
+        return assay_fail(err, ASSAY_MEMORY, "no shared memory: %zu bytes: %s",
+                          bytes, strerror(errno));
     memcpy(out, &memory, sizeof memory);
     return ASSAY_OK;
 }
@@ -113,9 +112,8 @@ enum assay_status child_run(void (*work)(void *), void *context,
     double start = seconds();
     pid_t pid = output < 0 ? -1 : fork();
     if (pid < 0) {
-        enum assay_status st =
-            assay_fail(err, ASSAY_INTERNAL, "no child process: %s",
-                       strerror(errno));
+        enum assay_status st = assay_fail(
+            err, ASSAY_INTERNAL, "no child process: %s", strerror(errno));
         if (output >= 0)
             close(output);
         return st;

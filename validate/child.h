@@ -15,9 +15,9 @@ enum child_end { CHILD_RETURNED, CHILD_EXITED, CHILD_KILLED, CHILD_TIMED_OUT };
 
 struct child_outcome {
     enum child_end end;
-    int code;          /* of exit or signal */
+    int code; /* of exit or signal */
     double seconds;
-    char output[160];  /* the last line it printed on stdout or stderr */
+    char output[160]; /* the last line it printed on stdout or stderr */
 };
 
 /* Runs `work` in a child with default signals, no core file, the default
@@ -28,8 +28,7 @@ enum assay_status child_run(void (*work)(void *context), void *context,
                             struct assay_error *err);
 
 /* Memory that a child and its parent share, zeroed; child_unshare frees. */
-enum assay_status child_share(size_t bytes, void *out,
-                              struct assay_error *err);
+enum assay_status child_share(size_t bytes, void *out, struct assay_error *err);
 void child_unshare(void *memory, size_t bytes);
 
 /* One sentence on how a child ended, for a reason. */

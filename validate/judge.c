@@ -19,8 +19,8 @@ static const struct verdict_row verdicts[] = {
 };
 
 static const struct gate_row gate_rows[] = {
-#define ASSAY_GATE(id, name, limit, verdict, rule) \
-    { name, limit, VERDICT_##verdict, rule },
+#define ASSAY_GATE(id, name, limit, factor, verdict, rule) \
+    { name, limit, factor, VERDICT_##verdict, rule },
 #include "validate/gate.def"
 #undef ASSAY_GATE
 };
@@ -40,8 +40,8 @@ struct judging {
     const struct assay_format *out_format;
     const struct candidate *c;
     const struct assay_answer *e;
-    struct assay_row *rows;  /* C against E */
-    bool *head_failed;       /* [b, hq] */
+    struct assay_row *rows; /* C against E */
+    bool *head_failed;      /* [b, hq] */
     struct gate_result *gates;
 };
 
@@ -80,14 +80,12 @@ static void judge_integrity(struct judging *j)
     const struct assay_place nowhere = { -1, -1, -1, -1 };
     int64_t unwritten = c->o_unwritten + c->lse_unwritten;
     double value = (double)(c->guard_bytes + c->input_bytes + unwritten);
-    offer(j, GATE_INTEGRITY, value,
-          unwritten > 0 ? c->unwritten_at : nowhere);
+    offer(j, GATE_INTEGRITY, value, unwritten > 0 ? c->unwritten_at : nowhere);
     if (value > 0)
         note(j, GATE_INTEGRITY,
              "%" PRId64 " guard bytes and %" PRId64 " input bytes changed, "
              "%" PRId64 " outputs and %" PRId64 " LSE not written",
-             c->guard_bytes, c->input_bytes, c->o_unwritten,
-             c->lse_unwritten);
+             c->guard_bytes, c->input_bytes, c->o_unwritten, c->lse_unwritten);
 }
 
 static bool same_class(double a, double b)
@@ -142,15 +140,17 @@ static void judge_dead_rows(struct judging *j)
     }
 }
 
-/* L2 of what one ulp of the output format does not explain: a kernel may
- * round to either neighbour. */
+/* L2 of what the output format does not explain: half an ulp of rounding to
+ * nearest, and one more, which truncation or a second rounding costs. */
+static const double OUTPUT_ULPS = 1.5;
+
 static double beyond_rounding(const struct judging *j, const float *c,
                               const float *e)
 {
     double sum = 0;
     for (int64_t i = 0; i < j->p->dv; i++) {
         double d = fabs((double)c[i] - e[i]) -
-                   assay_format_ulp(j->out_format, e[i]);
+                   OUTPUT_ULPS * assay_format_ulp(j->out_format, e[i]);
         sum += d > 0 ? d * d : 0; /* classes are the finite gate's */
     }
     return sqrt(sum);
@@ -169,7 +169,7 @@ static void judge_rows(struct judging *j)
                                   r % p->nq, -1 };
         int64_t o = assay_row_offset(p->nq, p->hq, p->dv, at.b, at.i, at.h);
         double d = beyond_rounding(j, j->c->o + o, j->e->o + o);
-        double allowed = BUILD_FACTOR * j->e->jitter.o[r];
+        double allowed = gate_rows[GATE_BUILD].factor * j->e->jitter.o[r];
         if (offer(j, GATE_BUILD, part_used(d, allowed), at))
             note(j, GATE_BUILD,
                  "row off by %.2e beyond rounding, %.2e allowed, norm %.2e", d,
@@ -177,11 +177,15 @@ static void judge_rows(struct judging *j)
         double c = j->c->lse[r], e = j->e->lse[r];
         if (!same_class(c, e) || isinf(e))
             continue; /* the finite gate's */
-        d = fabs(c - e) - assay_format_ulp(assay_format_get(ASSAY_F32),
-                                           (float)e);
-        allowed = BUILD_FACTOR * j->e->jitter.lse[r];
-        if (offer(j, GATE_LSE, part_used(d > 0 ? d : isnan(d) ? NAN : 0,
-                                         allowed), at))
+        d = fabs(c - e) -
+            assay_format_ulp(assay_format_get(ASSAY_F32), (float)e);
+        allowed = gate_rows[GATE_LSE].factor * j->e->jitter.lse[r];
+        if (offer(j, GATE_LSE,
+                  part_used(d > 0      ? d
+                            : isnan(d) ? NAN
+                                       : 0,
+                            allowed),
+                  at))
             note(j, GATE_LSE, "%.6f nats, should be %.6f within %.1e", c, e,
                  allowed);
     }
@@ -198,7 +202,8 @@ static void judge_gain(struct judging *j)
             b2 += j->rows[r].norm_b * j->rows[r].norm_b;
         }
         double ratio = b2 > 0 ? sqrt(a2 / b2) : a2 > 0 ? INFINITY : 1;
-        double allowed = BUILD_FACTOR * j->e->jitter.gain[bh] + half;
+        double allowed =
+            gate_rows[GATE_GAIN].factor * j->e->jitter.gain[bh] + half;
         struct assay_place at = { bh / p->hq, bh % p->hq, -1, -1 };
         if (offer(j, GATE_GAIN, part_used(fabs(ratio - 1), allowed), at))
             note(j, GATE_GAIN, "norm ratio %.6f, should be 1 within %.1e",
@@ -234,8 +239,7 @@ static void conclude(const struct judging *j, struct result *out)
         if (gate->pass)
             continue;
         enum verdict v = g == GATE_INTEGRITY
-                             ? integrity_verdict(j->c,
-                                                 assay_problem_rows(j->p))
+                             ? integrity_verdict(j->c, assay_problem_rows(j->p))
                              : gate_rows[g].verdict;
         if (v < out->verdict) {
             char place[96];
@@ -262,8 +266,7 @@ static void spread_integrity(struct judging *j)
 
 static enum assay_status distances(const struct judging *j,
                                    const struct assay_exact *x,
-                                   struct result *out,
-                                   struct assay_error *err)
+                                   struct result *out, struct assay_error *err)
 {
     const struct assay_problem *p = j->p;
     const struct candidate *c = j->c;
@@ -285,8 +288,7 @@ static enum assay_status distances(const struct judging *j,
 
 enum assay_status judge(const struct assay_problem *p,
                         const struct assay_recipe *recipe,
-                        const struct candidate *c,
-                        const struct assay_answer *e,
+                        const struct candidate *c, const struct assay_answer *e,
                         const struct assay_exact *x, struct result *out,
                         struct assay_error *err)
 {
@@ -298,8 +300,8 @@ enum assay_status judge(const struct assay_problem *p,
     enum assay_status st;
     const int64_t heads = p->b * p->hq;
     for (int g = 0; g < GATES; g++)
-        out->gates[g] = (struct gate_result){ .pass = true,
-                                              .at = { -1, -1, -1, -1 } };
+        out->gates[g] =
+            (struct gate_result){ .pass = true, .at = { -1, -1, -1, -1 } };
     if ((st = assay_alloc("row figures", assay_problem_rows(p), sizeof *j.rows,
                           &j.rows, err)) != ASSAY_OK)
         return st;

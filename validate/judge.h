@@ -9,18 +9,13 @@
 #include "golden/set.h"
 #include "validate/result.h"
 
-/* Times the jitter that a row, an LSE or a gain may be off. The jitter was
- * sampled on eight legal kernels; measured on held-out ones it is passed by
- * less than this (tests/check_judge.c). */
-#define BUILD_FACTOR 2.0
-
 /* What a kernel left behind. */
 struct candidate {
-    const float *o;    /* values, [b, nq, hq, dv] */
-    const double *lse; /* [b, hq, nq] */
-    int64_t guard_bytes;   /* changed outside the buffers */
-    int64_t input_bytes;   /* inputs changed */
-    int64_t o_unwritten;   /* elements that still hold the poison */
+    const float *o;      /* values, [b, nq, hq, dv] */
+    const double *lse;   /* [b, hq, nq] */
+    int64_t guard_bytes; /* changed outside the buffers */
+    int64_t input_bytes; /* inputs changed */
+    int64_t o_unwritten; /* elements that still hold the poison */
     int64_t lse_unwritten;
     struct assay_place unwritten_at; /* the first */
 };
@@ -28,8 +23,7 @@ struct candidate {
 /* Fills verdict, reason, gates, heads_failed and the three distances. */
 enum assay_status judge(const struct assay_problem *p,
                         const struct assay_recipe *recipe,
-                        const struct candidate *c,
-                        const struct assay_answer *e,
+                        const struct candidate *c, const struct assay_answer *e,
                         const struct assay_exact *x, struct result *out,
                         struct assay_error *err);
 

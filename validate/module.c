@@ -25,8 +25,7 @@ const struct assay_kernel *module_kernel(const struct assay_kernel_module *m,
 static bool sound_kernel(const struct assay_kernel *k)
 {
     return k->name && k->recipe && k->softmax_form && k->supports &&
-           k->launch &&
-           (k->inputs & (ASSAY_KERNEL_RAW | ASSAY_KERNEL_PACKED));
+           k->launch && (k->inputs & (ASSAY_KERNEL_RAW | ASSAY_KERNEL_PACKED));
 }
 
 /* Empty when the table can be used. */
@@ -41,8 +40,7 @@ static void check_table(const struct assay_kernel_module *m, char *why,
                  (unsigned)m->abi, ASSAY_KERNEL_ABI);
     else if (m->kernel_size < sizeof(struct assay_kernel))
         snprintf(why, size, "has kernel rows of %zu bytes, ABI %d has %zu",
-                 m->kernel_size, ASSAY_KERNEL_ABI,
-                 sizeof(struct assay_kernel));
+                 m->kernel_size, ASSAY_KERNEL_ABI, sizeof(struct assay_kernel));
     else if (!m->name || !m->kernels || m->kernel_count == 0 ||
              m->kernel_count > MODULE_MAX_KERNELS)
         snprintf(why, size, "has no name or %zu kernels, 1 to %d are legal",
@@ -100,7 +98,7 @@ static void ask(void *context)
         return;
     copy(info->name, sizeof info->name, m->name);
     copy(info->build, sizeof info->build, m->build);
-    info->device = m->device;
+    info->device = (enum assay_kernel_device)m->device;
     for (size_t i = 0; i < m->kernel_count; i++) {
         const struct assay_kernel *k = module_kernel(m, i);
         struct module_kernel *to = &info->kernels[i];

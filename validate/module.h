@@ -28,8 +28,7 @@ struct module_info {
  * ASSAY_FORMAT if the file is not a kernel module, ASSAY_FILE if it cannot be
  * read, ASSAY_KERNEL if loading it crashes or hangs. */
 enum assay_status module_ask(const char *path, double timeout_s,
-                             struct module_info **out,
-                             struct assay_error *err);
+                             struct module_info **out, struct assay_error *err);
 void module_info_free(struct module_info *info);
 
 /* Loads a module into this process: only for a child. NULL with a sentence

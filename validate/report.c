@@ -39,8 +39,21 @@ void report_counts(const struct report *r, char *text, size_t size)
                            verdict_get((enum verdict)v)->name);
 }
 
-enum { CASE, RECIPE, KERNEL, INPUT, VERDICT, DISTANCE, COSINE, WORST, MAE,
-       MAX, REL, LSE, COLUMNS };
+enum {
+    CASE,
+    RECIPE,
+    KERNEL,
+    INPUT,
+    VERDICT,
+    DISTANCE,
+    COSINE,
+    WORST,
+    MAE,
+    MAX,
+    REL,
+    LSE,
+    COLUMNS
+};
 
 /* The six figures, from `column` on. */
 static void figure_cells(struct table *t, size_t column,
@@ -70,9 +83,9 @@ static void result_rows(struct table *t, const struct result *r)
     table_text(t, VERDICT, verdict_get(r->verdict)->name);
     int code = verdict_get(r->verdict)->code;
     table_colour(t, VERDICT,
-                 code == 0                    ? COLOUR_GOOD
+                 code == 0                  ? COLOUR_GOOD
                  : code == EXIT_NOTHING_RAN ? COLOUR_DIM
-                                              : COLOUR_BAD);
+                                            : COLOUR_BAD);
     if (!r->judged)
         return;
     distance_cells(t, "build", &r->build);
@@ -83,8 +96,7 @@ static void result_rows(struct table *t, const struct result *r)
 }
 
 /* The worst of each figure over a recipe's results that ran. */
-static void worsen(struct assay_distance *worst,
-                   const struct assay_distance *d)
+static void worsen(struct assay_distance *worst, const struct assay_distance *d)
 {
     /* in the positive, so that a NaN stays */
     if (!(d->cosine >= worst->cosine))
@@ -122,14 +134,13 @@ static void summary_row(struct table *t, const char *recipe, size_t results,
 static bool print_summary(const struct report *r, FILE *out)
 {
     static const struct column columns[] = {
-        { "RECIPE", COLUMN_TEXT },      { "RESULTS", COLUMN_NUMBER },
-        { "PASSED", COLUMN_NUMBER },    { "DISTANCE", COLUMN_TEXT },
-        { "COSINE", COLUMN_NUMBER },    { "WORST ROW", COLUMN_NUMBER },
-        { "MAE", COLUMN_NUMBER },       { "MAX ERROR", COLUMN_NUMBER },
-        { "REL L2", COLUMN_NUMBER },    { "LSE NATS", COLUMN_NUMBER },
+        { "RECIPE", COLUMN_TEXT },   { "RESULTS", COLUMN_NUMBER },
+        { "PASSED", COLUMN_NUMBER }, { "DISTANCE", COLUMN_TEXT },
+        { "COSINE", COLUMN_NUMBER }, { "WORST ROW", COLUMN_NUMBER },
+        { "MAE", COLUMN_NUMBER },    { "MAX ERROR", COLUMN_NUMBER },
+        { "REL L2", COLUMN_NUMBER }, { "LSE NATS", COLUMN_NUMBER },
     };
-    struct table *t =
-        table_new(columns, sizeof columns / sizeof *columns);
+    struct table *t = table_new(columns, sizeof columns / sizeof *columns);
     if (!t)
         return false;
     for (int id = 0; id < ASSAY_RECIPES; id++) {

@@ -16,7 +16,7 @@ enum verdict {
 };
 
 enum gate {
-#define ASSAY_GATE(id, name, limit, verdict, rule) GATE_##id,
+#define ASSAY_GATE(id, ...) GATE_##id,
 #include "validate/gate.def"
 #undef ASSAY_GATE
     GATES
@@ -30,7 +30,7 @@ const struct verdict_row *verdict_get(enum verdict verdict);
 
 struct gate_row {
     const char *name;
-    double limit;
+    double limit, factor;
     enum verdict verdict;
     const char *rule;
 };
@@ -49,10 +49,10 @@ struct result {
     char kernel[64];   /* empty where the module has none for the recipe */
     const char *input; /* "raw" or "packed"; NULL with no kernel */
     enum verdict verdict;
-    double seconds; /* of the launch, without loading and copying */
-    char reason[320];   /* of a verdict that is not pass */
-    char notes[160];    /* what does not change the verdict */
-    bool judged;        /* gates and distances hold something */
+    double seconds;   /* of the launch, without loading and copying */
+    char reason[320]; /* of a verdict that is not pass */
+    char notes[160];  /* what does not change the verdict */
+    bool judged;      /* gates and distances hold something */
     struct gate_result gates[GATES];
     int64_t heads, heads_failed;
     struct assay_distance build, recipe_distance, total;

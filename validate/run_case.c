@@ -47,9 +47,8 @@ static void set_tensor(struct assay_kernel_tensor *t,
                        enum assay_scale scale, int64_t tokens, int64_t heads,
                        int64_t width)
 {
-    t->format = (enum assay_kernel_format)format->kernel_format;
-    t->scale_mode =
-        (enum assay_kernel_scale)assay_scale_get(scale)->kernel_scale;
+    t->format = format->kernel_format;
+    t->scale_mode = assay_scale_get(scale)->kernel_scale;
     t->stride[0] = tokens * heads * width;
     t->stride[1] = heads * width;
     t->stride[2] = width;
@@ -204,9 +203,9 @@ enum assay_status run_case(const struct run_request *request, bool *ran,
     struct child_outcome end;
     *ran = false;
     *out = (struct candidate){ 0 };
-    enum assay_status st = buffers_new(request->c, request->answer,
-                                       request->input, request->number,
-                                       &buffers, err);
+    enum assay_status st =
+        buffers_new(request->c, request->answer, request->input,
+                    request->number, &buffers, err);
     if (st != ASSAY_OK)
         return st;
     if ((st = child_share(sizeof *shared, &shared, err)) != ASSAY_OK)

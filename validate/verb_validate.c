@@ -21,8 +21,15 @@ struct options {
     bool json;
 };
 
-enum { KEY_MODULE = 256, KEY_RECIPE, KEY_CASE, KEY_KERNEL, KEY_INPUT,
-       KEY_TIMEOUT, KEY_FORMAT };
+enum {
+    KEY_MODULE = 256,
+    KEY_RECIPE,
+    KEY_CASE,
+    KEY_KERNEL,
+    KEY_INPUT,
+    KEY_TIMEOUT,
+    KEY_FORMAT
+};
 
 static const struct argp_option keys[] = {
     { "module", KEY_MODULE, "FILE.so", 0,
@@ -80,7 +87,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    keys, parse, "SET.h5",
+    keys,
+    parse,
+    "SET.h5",
     "Runs the kernels of a module on the cases of a golden set, each in a "
     "child process, and judges what they leave. Three distances are told: "
     "build (kernel - emulated recipe) decides; recipe (emulated - exact) says "
@@ -93,7 +102,9 @@ static const struct argp argp = {
     "  assay validate heads.h5\n"
     "  assay validate heads.h5 --module ./mykernel.so --recipe e4m3 "
     "--format json -o run.json",
-    NULL, NULL, NULL
+    NULL,
+    NULL,
+    NULL
 };
 
 struct validate {
@@ -121,8 +132,7 @@ static enum assay_status new_result(struct validate *v, const char *case_name,
         v->space = space;
     }
     *out = &v->results[v->count];
-    **out = (struct result){ .recipe = recipe,
-                             .case_name = strdup(case_name) };
+    **out = (struct result){ .recipe = recipe, .case_name = strdup(case_name) };
     if (!(*out)->case_name)
         return assay_fail(err, ASSAY_MEMORY, "no memory for a result");
     v->count++;
@@ -165,7 +175,7 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
                  k->softmax_form, form);
         return ASSAY_OK;
     }
-    struct run_request request = { v->module,     kernel, input, l->c,
+    struct run_request request = { v->module, kernel,          input,    l->c,
                                    l->answer, v->o->timeout_s, v->runs++ };
     st = run_case(&request, &ran, &candidate, r, err);
     if (st == ASSAY_OK && ran)
@@ -263,8 +273,7 @@ static enum assay_status check_recipes(const struct validate *v,
     }
     for (int id = 0; id < ASSAY_RECIPES; id++)
         if (have[id])
-            names[n_names++] =
-                assay_recipe_get((enum assay_recipe_id)id)->name;
+            names[n_names++] = assay_recipe_get((enum assay_recipe_id)id)->name;
     enum assay_status st =
         select_check(v->o->recipe, "recipe", names, n_names, err);
     return st == ASSAY_OK ? st : assay_fail_in(err, st, "%s", v->o->file);
@@ -273,9 +282,8 @@ static enum assay_status check_recipes(const struct validate *v,
 static enum assay_status check_selections(struct validate *v,
                                           struct assay_error *err)
 {
-    size_t n = assay_set_count(v->set), most = n > v->module->count
-                                                  ? n
-                                                  : v->module->count;
+    size_t n = assay_set_count(v->set),
+           most = n > v->module->count ? n : v->module->count;
     const char **names = calloc(most + 1, sizeof *names);
     if (!names)
         return assay_fail(err, ASSAY_MEMORY, "no memory for names");
@@ -287,8 +295,7 @@ static enum assay_status check_selections(struct validate *v,
     for (size_t i = 0; i < v->module->count; i++)
         names[i] = v->module->kernels[i].name;
     if (st == ASSAY_OK)
-        st = select_check(v->o->kernel, "kernel", names, v->module->count,
-                          err);
+        st = select_check(v->o->kernel, "kernel", names, v->module->count, err);
     free(names);
     return st == ASSAY_OK ? check_recipes(v, err) : st;
 }

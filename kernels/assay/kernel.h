@@ -8,7 +8,8 @@
  *
  * Plain C, no other header of the project. Structs grow only at their end and
  * start with their own size, so an old module and a new validator (or the
- * other way round) can tell which fields both know. Numbers never change.
+ * other way round) can tell which fields both know. Numbers never change;
+ * fields that hold them are int32_t, for a number may be newer than the reader.
  */
 #ifndef ASSAY_KERNEL_H
 #define ASSAY_KERNEL_H
@@ -64,8 +65,8 @@ enum assay_kernel_mask {
  * stride is always 1. Offsets may pass 2^31 elements. */
 struct assay_kernel_tensor {
     void *data; /* inputs are read only, whatever C says */
-    enum assay_kernel_format format;
-    enum assay_kernel_scale scale_mode;
+    int32_t format;     /* enum assay_kernel_format */
+    int32_t scale_mode; /* enum assay_kernel_scale */
     const void *scale; /* on the device; NULL with SCALE_NONE */
     int64_t stride[4];
 };
@@ -77,15 +78,16 @@ struct assay_kernel_tensor {
  * A query that sees no key has O = 0 and LSE = -infinity. */
 struct assay_kernel_job {
     size_t size; /* sizeof(struct assay_kernel_job) in the validator */
-    enum assay_kernel_workload workload;
-    enum assay_kernel_input input;
-    enum assay_kernel_mask mask;
+    int32_t workload; /* enum assay_kernel_workload */
+    int32_t input;    /* enum assay_kernel_input */
+    int32_t mask;     /* enum assay_kernel_mask */
     int64_t batch, seqlen_q, seqlen_k;
     int64_t heads_q, heads_kv; /* heads_q is a multiple of heads_kv */
     int64_t head_dim_qk, head_dim_v;
     double softmax_scale;
     struct assay_kernel_tensor q, k, v, o;
-    float *lse; /* [batch, heads_q, seqlen_q], contiguous, natural log */
+    float *lse; /* [batch, heads_q, seqlen_q], contiguous, natural log; never
+                   NULL in launch */
     void *workspace; /* 256-byte aligned, contents undefined */
     size_t workspace_bytes;
     void *stream; /* hipStream_t or cudaStream_t; NULL on the host */
@@ -115,8 +117,8 @@ struct assay_kernel {
 };
 
 struct assay_kernel_module {
-    uint32_t abi; /* ASSAY_KERNEL_ABI */
-    enum assay_kernel_device device;
+    uint32_t abi;    /* ASSAY_KERNEL_ABI */
+    int32_t device;  /* enum assay_kernel_device */
     const char *name;
     const char *build; /* compiler and flags, for reports; may be NULL */
     size_t kernel_size; /* sizeof(struct assay_kernel) in the module */

@@ -11,8 +11,7 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define ASSAY_API __attribute__((visibility("default")))
-#define ASSAY_PRINTF(at, first) \
-    __attribute__((format(printf, at, first)))
+#define ASSAY_PRINTF(at, first) __attribute__((format(printf, at, first)))
 #else
 #define ASSAY_API
 #define ASSAY_PRINTF(at, first)

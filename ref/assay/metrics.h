@@ -24,20 +24,19 @@ struct assay_place {
 
 /* One row (b, h, i) of O, a against b. */
 struct assay_row {
-    double distance;      /* L2 of a - b */
+    double distance; /* L2 of a - b */
     double norm_a, norm_b, dot;
-    double sum_abs;       /* of |a - b| */
+    double sum_abs; /* of |a - b| */
     double max_abs;
-    int64_t max_c;        /* channel of max_abs */
+    int64_t max_c; /* channel of max_abs */
     int64_t nonfinite_a, nonfinite_b;
     int64_t mismatched;   /* elements whose classes differ */
     int64_t mismatched_c; /* the first; -1 */
 };
 
 /* rows: one per (b, h, i), [b, hq, nq]. a and b are [b, nq, hq, dv]. */
-ASSAY_API void assay_rows_compare(const struct assay_problem *p,
-                                  const float *a, const float *b,
-                                  struct assay_row *rows);
+ASSAY_API void assay_rows_compare(const struct assay_problem *p, const float *a,
+                                  const float *b, struct assay_row *rows);
 
 ASSAY_API double assay_row_cosine(const struct assay_row *row);
 
@@ -45,9 +44,9 @@ struct assay_distance {
     double cosine, worst_row_cosine, mae, max_error, rel_l2, norm_ratio;
     double lse_max, lse_mean; /* nats */
     int64_t nonfinite_a, nonfinite_b, mismatched;
-    int64_t lse_mismatched;   /* rows whose LSE classes differ */
+    int64_t lse_mismatched; /* rows whose LSE classes differ */
     struct assay_place worst_row, max_at, lse_at;
-    double max_a, max_b;      /* the two values at max_at */
+    double max_a, max_b; /* the two values at max_at */
 };
 
 /* The summary of rows and LSE over heads h0 .. h1 - 1 of all batches.

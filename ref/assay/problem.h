@@ -52,9 +52,8 @@ ASSAY_API int64_t assay_problem_visible(const struct assay_problem *p,
 
 /* Row (b, h, i) of a BSHD tensor with `heads` heads of `width` channels
  * starts at this element; 64-bit all the way (offsets pass 2^31). */
-ASSAY_API int64_t assay_row_offset(int64_t tokens, int64_t heads,
-                                   int64_t width, int64_t b, int64_t token,
-                                   int64_t head);
+ASSAY_API int64_t assay_row_offset(int64_t tokens, int64_t heads, int64_t width,
+                                   int64_t b, int64_t token, int64_t head);
 
 /* Name of a mask, and back; ASSAY_MASKS for an unknown name. */
 ASSAY_API const char *assay_mask_name(enum assay_mask mask);

@@ -78,10 +78,10 @@ ASSAY_API const struct assay_scale_kind *assay_scale_get(enum assay_scale id);
 struct assay_payload {
     const struct assay_format *format;
     enum assay_scale scale;
-    int64_t count;  /* codes */
+    int64_t count; /* codes */
     void *codes;
     int64_t n_scales;
-    float *scales;  /* NULL with ASSAY_SCALE_NONE */
+    float *scales; /* NULL with ASSAY_SCALE_NONE */
 };
 
 struct assay_payloads {
@@ -125,13 +125,10 @@ assay_recipe_emulate(const struct assay_recipe *recipe,
                      const struct assay_run *run, struct assay_error *err);
 
 /* The same with a key tile of one's own and no jitter: an honest variant. */
-ASSAY_API enum assay_status
-assay_recipe_emulate_tile(const struct assay_recipe *recipe,
-                          const struct assay_problem *p,
-                          const struct assay_payloads *payloads,
-                          int64_t key_tile, float *o, double *lse,
-                          const struct assay_run *run,
-                          struct assay_error *err);
+ASSAY_API enum assay_status assay_recipe_emulate_tile(
+    const struct assay_recipe *recipe, const struct assay_problem *p,
+    const struct assay_payloads *payloads, int64_t key_tile, float *o,
+    double *lse, const struct assay_run *run, struct assay_error *err);
 
 #ifdef __cplusplus
 }

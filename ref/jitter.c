@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the nominal form and binary32 leave open, row by row.
+ *
+ * 1. Key tile. P[j] is rounded relative to the running maximum at the end of
+ *    the tile that holds key j. With tiles of up to T keys that end lies
+ *    between keys j and j + T - 1, so the maximum is one of the running
+ *    maxima there. If they are all equal, P[j] is rounded in one way only. If
+ *    not, two legal kernels round P[j] independently: the difference of two
+ *    errors, uniform over a step of P each, has the standard deviation
+ *    step/sqrt(6), the step taken at the highest maximum, where P[j] may be
+ *    subnormal. Over keys these add as independent errors:
+ *      LSE: sqrt(sum step^2 / 6) / L     O: the same, each times |v[j]| + |o|
+ *    A P[j] that the highest maximum flushes to zero is lost whole, always in
+ *    the same direction: these add up as they are.
+ * 2. Noise. With u = 2^-24 a binary32 dot product of width d is off by some
+ *    sqrt(d) u times its partial sums, which are at most |q||k| (Higham,
+ *    Accuracy and Stability of Numerical Algorithms, 3.1). NOISE_DOT units of
+ *    u times scale |q| max|k| cover it; NOISE_EXP units of u cover the shift
+ *    by the maximum, exp2, the scale and the sums. To first order LSE moves by
+ *    the noise, O by noise (sum P|v| / L + |o|).
+ * 3. Flips. A P[j] of one possible rounding that lies within the noise of a
+ *    rounding boundary may still go either way, a whole step.
+ */
+#include "jitter.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <omp.h>
+#include <stdbool.h>
+
+#include "assay/memory.h"
+#include "bits.h"
+#include "blas_threads.h"
+#include "vexp.h"
+
+static const double U32 = 0x1p-24;
+enum { NOISE_DOT = 8, NOISE_EXP = 16, BLOCK_ROWS = 16 };
+
+struct scratch {
+    float *s;              /* [BLOCK_ROWS][nk] scores, log2 units */
+    float *top;            /* [nk] running maximum of a row */
+    float *p_low, *p_high; /* [nk] P at the lowest and highest maximum */
+    float *less, *more;    /* [nk] P at the two ends of the noise */
+};
+
+static void scratch_free(struct scratch *x)
+{
+    assay_free(x->s);
+    assay_free(x->top);
+}
+
+static enum assay_status scratch_new(int64_t nk, struct scratch *x,
+                                     struct assay_error *err)
+{
+    *x = (struct scratch){ 0 };
+    enum assay_status st = assay_alloc("scores of some rows", BLOCK_ROWS * nk,
+                                       sizeof *x->s, &x->s, err);
+    if (st == ASSAY_OK)
+        st = assay_alloc("a row of P", 5 * nk, sizeof *x->top, &x->top, err);
+    if (st != ASSAY_OK) {
+        scratch_free(x);
+        return st;
+    }
+    x->p_low = x->top + nk;
+    x->p_high = x->p_low + nk;
+    x->less = x->p_high + nk;
+    x->more = x->less + nk;
+    return ASSAY_OK;
+}
+
+static double norm(int64_t n, const float *x)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)x[i] * x[i];
+    return sqrt(sum);
+}
+
+static int64_t last_of_tile(int64_t j, int64_t n)
+{
+    int64_t last = j + JITTER_KEY_TILE - 1;
+    return last < n ? last : n - 1;
+}
+
+/* P of a row at both ends of what the running maximum may be, and the ends of
+ * the noise around the former. */
+static void fill_p(struct scratch *x, const float *s, int64_t n, float noise,
+                   const struct assay_format *format)
+{
+    float top = -INFINITY;
+    for (int64_t j = 0; j < n; j++)
+        x->top[j] = top = s[j] > top ? s[j] : top;
+    for (int64_t j = 0; j < n; j++) {
+        x->p_low[j] = s[j] - x->top[j];
+        x->p_high[j] = s[j] - x->top[last_of_tile(j, n)];
+    }
+    exp2_f32(n, x->p_low);
+    exp2_f32(n, x->p_high);
+    for (int64_t j = 0; j < n; j++) {
+        x->less[j] = x->p_low[j] * (1 - noise);
+        x->more[j] = x->p_low[j] * (1 + noise);
+    }
+    assay_format_round(format, ASSAY_SATURATE, (size_t)n, x->less, x->less);
+    assay_format_round(format, ASSAY_SATURATE, (size_t)n, x->more, x->more);
+}
+
+/* Spacing of the format at a P of at most 1. */
+static inline double step_of(const struct assay_format *format, float p)
+{
+    uint32_t least = (uint32_t)(128 - format->bias);
+    uint32_t e = f32_bits(p) >> 23;
+    e = e > least ? e : least;
+    return bits_f32(
+        (e > (uint32_t)format->man_bits ? e - (uint32_t)format->man_bits : 1)
+        << 23);
+}
+
+struct row_sums {
+    double l, mean_v;      /* sum of P, of P |v| */
+    double tile, tile_v;   /* squares, of term 1 */
+    double flips, flips_v; /* term 3, and what term 1 flushes */
+};
+
+/* Adds up a row, everything relative to the final maximum. */
+static struct row_sums add_row(const struct scratch *x, int64_t n,
+                               const struct assay_format *format,
+                               const float *v_norm, int64_t step, double own)
+{
+    struct row_sums sum = { 0 };
+    const float top = x->top[n - 1];
+    float low_top = NAN, high_top = NAN; /* maxima change seldom */
+    double low = 1, high = 1;            /* from them to the final one */
+    for (int64_t j = 0; j < n; j++) {
+        const float end = x->top[last_of_tile(j, n)];
+        double norm_v = v_norm[j * step], pull = norm_v + own;
+        if (x->top[j] != low_top)
+            low = exp2((double)(low_top = x->top[j]) - top);
+        if (end != high_top)
+            high = exp2((double)(high_top = end) - top);
+        double p = x->p_low[j] * low;
+        sum.l += p;
+        sum.mean_v += p * norm_v;
+        if (x->top[j] != end) {
+            double d = step_of(format, x->p_high[j]);
+            if (x->p_high[j] <= d / 2) {
+                sum.flips += p;
+                sum.flips_v += p * pull;
+                continue;
+            }
+            d *= high;
+            sum.tile += d * d;
+            sum.tile_v += d * d * pull * pull;
+        } else {
+            double flip = ((double)x->more[j] - x->less[j]) * low;
+            sum.flips += flip;
+            sum.flips_v += flip * pull;
+        }
+    }
+    return sum;
+}
+
+struct model {
+    const struct blocked_job *job;
+    const float *o;
+    const float *v_norm; /* [b, nk, hk], unscaled */
+    const double *k_top; /* [b, hk], largest norm of a key */
+    float *jitter_o, *jitter_lse;
+};
+
+static void one_row(const struct model *m, struct scratch *x, const float *s,
+                    int64_t b, int64_t h, int64_t i)
+{
+    const struct assay_problem *p = m->job->p;
+    const int64_t kv = h / (p->hq / p->hk), row = (b * p->hq + h) * p->nq + i;
+    const int64_t n = assay_problem_visible(p, i);
+    const double vs = fabs(m->job->value_scale);
+    m->jitter_o[row] = m->jitter_lse[row] = 0;
+    if (n == 0)
+        return;
+    double q = norm(p->dk, (const float *)m->job->q +
+                               assay_row_offset(p->nq, p->hq, p->dk, b, i, h));
+    double noise = U32 * (NOISE_DOT * fabs(m->job->score_scale) * M_LN2 * q *
+                              m->k_top[b * p->hk + kv] +
+                          NOISE_EXP);
+    double own =
+        vs == 0 ? 0
+                : norm(p->dv,
+                       m->o + assay_row_offset(p->nq, p->hq, p->dv, b, i, h)) /
+                      vs;
+    fill_p(x, s, n, (float)noise, m->job->p_format);
+    struct row_sums sum = add_row(
+        x, n, m->job->p_format,
+        m->v_norm + assay_row_offset(p->nk, p->hk, 1, b, 0, kv), p->hk, own);
+    m->jitter_lse[row] =
+        (float)((sqrt(sum.tile / 6) + sum.flips) / sum.l + noise);
+    m->jitter_o[row] =
+        (float)(vs * ((sqrt(sum.tile_v / 6) + sum.flips_v) / sum.l +
+                      noise * (sum.mean_v / sum.l + own)));
+}
+
+static void one_block(const struct model *m, struct scratch *x, int64_t b,
+                      int64_t h, int64_t i0)
+{
+    const struct assay_problem *p = m->job->p;
+    int64_t rows = p->nq - i0 < BLOCK_ROWS ? p->nq - i0 : BLOCK_ROWS;
+    int64_t n = assay_problem_visible(p, i0 + rows - 1);
+    if (n > 0)
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)n,
+                    (int)p->dk, (float)m->job->score_scale,
+                    (const float *)m->job->q +
+                        assay_row_offset(p->nq, p->hq, p->dk, b, i0, h),
+                    (int)(p->hq * p->dk),
+                    (const float *)m->job->k +
+                        assay_row_offset(p->nk, p->hk, p->dk, b, 0,
+                                         h / (p->hq / p->hk)),
+                    (int)(p->hk * p->dk), 0, x->s, (int)p->nk);
+    for (int64_t r = 0; r < rows; r++)
+        one_row(m, x, x->s + r * p->nk, b, h, i0 + r);
+}
+
+static void all_blocks(const struct model *m, const struct assay_run *run,
+                       enum assay_status *st, struct assay_error *err)
+{
+    const struct assay_problem *p = m->job->p;
+    const int64_t blocks = (p->nq + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    const int64_t units = p->b * p->hq * blocks;
+    const int threads =
+        run && run->threads > 0 ? run->threads : omp_get_max_threads();
+    int64_t done = 0;
+#pragma omp parallel num_threads(threads)
+    {
+        struct scratch x;
+        struct assay_error mine;
+        enum assay_status got = scratch_new(p->nk, &x, &mine);
+        if (got != ASSAY_OK) {
+#pragma omp critical(assay_jitter)
+            {
+                *st = got;
+                if (err)
+                    *err = mine;
+            }
+        }
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t u = 0; u < units; u++) {
+            if (got != ASSAY_OK)
+                continue;
+            int64_t block = blocks - 1 - u / (p->b * p->hq);
+            int64_t bh = u % (p->b * p->hq);
+            one_block(m, &x, bh / p->hq, bh % p->hq, block * BLOCK_ROWS);
+            if (run && run->progress) {
+#pragma omp critical(assay_jitter)
+                run->progress(run->context, ++done, units);
+            }
+        }
+        if (got == ASSAY_OK)
+            scratch_free(&x);
+    }
+}
+
+enum assay_status jitter_model(const struct blocked_job *job, const float *o,
+                               float *jitter_o, float *jitter_lse,
+                               const struct assay_run *run,
+                               struct assay_error *err)
+{
+    const struct assay_problem *p = job->p;
+    const int64_t keys = p->b * p->nk * p->hk;
+    float *v_norm = NULL;
+    double *k_top = NULL;
+    enum assay_status st;
+    if ((st = assay_alloc("norms of V", keys, sizeof *v_norm, &v_norm, err)) !=
+            ASSAY_OK ||
+        (st = assay_alloc("norms of K", p->b * p->hk, sizeof *k_top, &k_top,
+                          err)) != ASSAY_OK)
+        goto out;
+    for (int64_t i = 0; i < p->b * p->hk; i++)
+        k_top[i] = 0;
+    for (int64_t r = 0; r < keys; r++) {
+        double *top = &k_top[r / p->nk / p->hk * p->hk + r % p->hk];
+        double n = norm(p->dk, (const float *)job->k + r * p->dk);
+        *top = n > *top ? n : *top;
+        v_norm[r] = (float)norm(p->dv, (const float *)job->v + r * p->dv);
+    }
+    struct model m = { job, o, v_norm, k_top, jitter_o, jitter_lse };
+    int blas = blas_one_thread();
+    all_blocks(&m, run, &st, err);
+    blas_restore_threads(blas);
+out:
+    assay_free(v_norm);
+    assay_free(k_top);
+    return st;
+}
