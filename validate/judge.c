@@ -149,8 +149,9 @@ static double beyond_rounding(const struct judging *j, const float *c,
 {
     double sum = 0;
     for (int64_t i = 0; i < j->p->dv; i++) {
+        float large = fabsf(c[i]) > fabsf(e[i]) ? c[i] : e[i];
         double d = fabs((double)c[i] - e[i]) -
-                   OUTPUT_ULPS * assay_format_ulp(j->out_format, e[i]);
+                   OUTPUT_ULPS * assay_format_ulp(j->out_format, large);
         sum += d > 0 ? d * d : 0; /* classes are the finite gate's */
     }
     return sqrt(sum);
