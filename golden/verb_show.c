@@ -165,15 +165,15 @@ static bool print_tables(const struct assay_set *set,
                          const struct shown_case *cases, size_t n)
 {
     static const struct column about[] = {
-        { "CASE", COLUMN_LONG },    { "PROBLEM", COLUMN_TEXT },
+        { "CASE", COLUMN_LONG },    { "PROBLEM", COLUMN_LONG },
         { "INPUTS", COLUMN_TEXT },  { "EXACT", COLUMN_TEXT },
         { "BAR O", COLUMN_NUMBER }, { "BAR LSE", COLUMN_NUMBER },
     };
     static const struct column recipe[] = {
         { "CASE", COLUMN_LONG },        { "RECIPE", COLUMN_TEXT },
-        { "FORM", COLUMN_TEXT },        { "COSINE", COLUMN_NUMBER },
-        { "WORST ROW", COLUMN_NUMBER }, { "MAE", COLUMN_NUMBER },
-        { "MAX ERROR", COLUMN_NUMBER }, { "REL L2", COLUMN_NUMBER },
+        { "FORM", COLUMN_EXTRA },       { "COSINE", COLUMN_NUMBER },
+        { "WORST ROW", COLUMN_NUMBER }, { "MAE", COLUMN_EXTRA },
+        { "MAX ERROR", COLUMN_EXTRA },  { "REL L2", COLUMN_NUMBER },
         { "LSE NATS", COLUMN_NUMBER },  { "JITTER LSE", COLUMN_NUMBER },
     };
     printf("%s: golden set, %zu cases, content %s\n", assay_set_path(set),
@@ -183,7 +183,7 @@ static bool print_tables(const struct assay_set *set,
         printf("  %-10s %s\n", provenance[i], text ? text : "not said");
         free(text);
     }
-    printf("\nexact answers (bars: largest error on sampled rows, against "
+    printf("\nexact answers (bars: largest error of sampled rows against "
            "binary128)\n");
     struct table *t = table_new(about, 6), *r = table_new(recipe, 10);
     if (!t || !r)
@@ -215,7 +215,7 @@ static bool print_tables(const struct assay_set *set,
         }
     }
     bool ok = table_print(t, stdout);
-    printf("\nrecipes: emulated against exact (jitter: what another legal "
+    printf("\nrecipes: emulated - exact (jitter: what another legal "
            "kernel may differ by)\n");
     return table_print(r, stdout) && ok;
 }
