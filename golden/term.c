@@ -73,7 +73,7 @@ struct table {
     struct libscols_table *own;
     struct libscols_line *line;
     size_t n;
-    enum column_kind kinds[MAX_COLUMNS];
+    int flags[MAX_COLUMNS];     /* of enum column_flags */
     size_t widths[MAX_COLUMNS]; /* of the widest cell so far */
     bool failed;
 };
@@ -95,14 +95,8 @@ struct table *table_new(const struct column *columns, size_t n)
     t->n = n;
     t->failed = n > MAX_COLUMNS;
     for (size_t i = 0; i < n && !t->failed; i++) {
-        static const int all_flags[] = {
-            [COLUMN_TEXT] = 0,
-            [COLUMN_NUMBER] = SCOLS_FL_RIGHT,
-            [COLUMN_LONG] = SCOLS_FL_TRUNC,
-            [COLUMN_EXTRA] = SCOLS_FL_RIGHT,
-        };
-        int flags = all_flags[columns[i].kind];
-        t->kinds[i] = columns[i].kind;
+        int flags = columns[i].flags & COLUMN_NUMBER ? SCOLS_FL_RIGHT : 0;
+        t->flags[i] = columns[i].flags;
         t->widths[i] = strlen(columns[i].name);
         if (!scols_table_new_column(t->own, columns[i].name, 0, flags))
             t->failed = true;
@@ -169,7 +163,7 @@ static void cut_long(struct table *t, size_t need, size_t have)
     for (; need > have; need--) {
         size_t widest = t->n;
         for (size_t i = 0; i < t->n; i++)
-            if (t->kinds[i] == COLUMN_LONG &&
+            if ((t->flags[i] & COLUMN_LONG) &&
                 (widest == t->n || t->widths[i] > t->widths[widest]))
                 widest = i;
         if (widest == t->n || t->widths[widest] <= LEAST_LONG)
@@ -178,7 +172,7 @@ static void cut_long(struct table *t, size_t need, size_t have)
     }
     for (size_t l = 0; l < scols_table_get_nlines(t->own); l++)
         for (size_t i = 0; i < t->n; i++)
-            if (t->kinds[i] == COLUMN_LONG)
+            if ((t->flags[i] & COLUMN_LONG))
                 shorten(scols_table_get_line(t->own, l), i, t->widths[i]);
 }
 
@@ -193,13 +187,13 @@ static void fit(struct table *t, FILE *out)
     size_t need = t->n - 1, spare = 0;
     for (size_t i = 0; i < t->n; i++) {
         need += t->widths[i];
-        if (t->kinds[i] == COLUMN_LONG && t->widths[i] > LEAST_LONG)
+        if ((t->flags[i] & COLUMN_LONG) && t->widths[i] > LEAST_LONG)
             spare += t->widths[i] - LEAST_LONG;
     }
     for (size_t i = t->n; i-- > 0 && need > size.ws_col + spare;)
-        if (t->kinds[i] == COLUMN_EXTRA) {
+        if ((t->flags[i] & COLUMN_EXTRA)) {
             struct libscols_column *c = scols_table_get_column(t->own, i);
-            scols_column_set_flags(c, SCOLS_FL_RIGHT | SCOLS_FL_HIDDEN);
+            scols_column_set_flags(c, SCOLS_FL_HIDDEN);
             need -= t->widths[i] + 1;
         }
     cut_long(t, need, size.ws_col);

@@ -170,11 +170,16 @@ static bool print_tables(const struct assay_set *set,
         { "BAR O", COLUMN_NUMBER }, { "BAR LSE", COLUMN_NUMBER },
     };
     static const struct column recipe[] = {
-        { "CASE", COLUMN_LONG },        { "RECIPE", COLUMN_TEXT },
-        { "FORM", COLUMN_EXTRA },       { "COSINE", COLUMN_NUMBER },
-        { "WORST ROW", COLUMN_NUMBER }, { "MAE", COLUMN_EXTRA },
-        { "MAX ERROR", COLUMN_EXTRA },  { "REL L2", COLUMN_NUMBER },
-        { "LSE NATS", COLUMN_NUMBER },  { "JITTER LSE", COLUMN_NUMBER },
+        { "CASE", COLUMN_LONG },
+        { "RECIPE", COLUMN_TEXT },
+        { "FORM", COLUMN_EXTRA },
+        { "COSINE", COLUMN_NUMBER },
+        { "WORST ROW", COLUMN_NUMBER },
+        { "MAE", COLUMN_EXTRA | COLUMN_NUMBER },
+        { "MAX ERROR", COLUMN_EXTRA | COLUMN_NUMBER },
+        { "REL L2", COLUMN_NUMBER },
+        { "LSE NATS", COLUMN_NUMBER },
+        { "JITTER LSE", COLUMN_NUMBER },
     };
     printf("%s: golden set, %zu cases, content %s\n", assay_set_path(set),
            assay_set_count(set), assay_set_hash(set));
