@@ -188,8 +188,8 @@ static bool print_tables(const struct assay_set *set,
         printf("  %-10s %s\n", provenance[i], text ? text : "not said");
         free(text);
     }
-    printf("\nexact answers (bars: largest error of sampled rows against "
-           "binary128)\n");
+    printf("\nexact answers (bars: largest error, against sums of twice the "
+           "width)\n");
     struct table *t = table_new(about, 6), *r = table_new(recipe, 10);
     if (!t || !r)
         return false;

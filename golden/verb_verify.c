@@ -66,9 +66,9 @@ static const struct argp argp = {
     NULL
 };
 
-/* A stored error bar was sampled on a few rows, and two honest answers may
- * err in opposite directions. */
-static const double BAR_FACTOR = 8;
+/* Two honest answers may err in opposite directions, and by different parts
+ * of the bar; that of a binary64 answer was sampled on a few rows only. */
+static const double BAR_FACTOR = 4, SAMPLED_BAR_FACTOR = 32;
 
 enum sameness { SAME_BITS, SAME_WITHIN, DIFFERENT };
 
@@ -102,6 +102,7 @@ static struct finding compare_exact(const struct assay_problem *p,
     if (same)
         return f;
     f.same = SAME_WITHIN;
+    const double factor = a->o64 ? SAMPLED_BAR_FACTOR : BAR_FACTOR;
     for (int64_t bh = 0; bh < p->b * p->hq; bh++) {
         double o = 0, lse = 0;
         for (int64_t i = 0; i < p->nq; i++) {
@@ -116,8 +117,7 @@ static struct finding compare_exact(const struct assay_problem *p,
                 lse_difference(a->lse[bh * p->nq + i], b->lse[bh * p->nq + i]);
             lse = d <= lse ? lse : d;
         }
-        if (!(o <= BAR_FACTOR * a->bar_o[bh]) ||
-            !(lse <= BAR_FACTOR * a->bar_lse[bh]))
+        if (!(o <= factor * a->bar_o[bh]) || !(lse <= factor * a->bar_lse[bh]))
             f.same = DIFFERENT;
         f.o = o <= f.o ? f.o : o;
         f.lse = lse <= f.lse ? f.lse : lse;
@@ -149,7 +149,8 @@ static struct finding compare_answer(const struct assay_problem *p,
         double lse = lse_difference(b->lse[r], a->lse[r]);
         if (o != 0 || lse != 0)
             f.same = f.same == SAME_BITS ? SAME_WITHIN : f.same;
-        if (!(o <= a->jitter.o[r]) || !(lse <= a->jitter.lse[r]))
+        if (!(o <= ASSAY_JITTERS_O * a->jitter.o[r]) ||
+            !(lse <= ASSAY_JITTERS_LSE * a->jitter.lse[r]))
             f.same = DIFFERENT;
         f.o = o <= f.o ? f.o : o;
         f.lse = lse <= f.lse ? f.lse : lse;
