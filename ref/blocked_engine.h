@@ -12,7 +12,7 @@ struct rows {
     REAL *s;   /* [BLOCKED_QUERY_TILE][key_tile] scores, then P */
     REAL *acc; /* [BLOCKED_QUERY_TILE][dv] */
     REAL *q;   /* [BLOCKED_QUERY_TILE][dk], for load() */
-    REAL *kv;  /* [key_tile][dk or dv], for load() */
+    REAL *kv;  /* [key_tile][dk or dv], for load() and add_values() */
     REAL *m, *base, *alpha;
     double *l;
 };
@@ -152,30 +152,53 @@ static bool has_special(int64_t rows, int64_t width, int64_t step,
 static const REAL *load(const float *from, int64_t rows, int64_t width,
                         int64_t heads, REAL *room, int *step);
 
-/* acc += P V. A tile whose rows see different keys goes row by row where V
- * is not finite: zero times NaN must not reach a row that does not see it. */
+/* A tile of V with zeros for what is not finite; `to` may be `v`. */
+static void copy_finite(int64_t rows, int64_t width, int64_t step,
+                        const REAL *v, REAL *to)
+{
+    for (int64_t j = 0; j < rows; j++)
+        for (int64_t c = 0; c < width; c++)
+            to[j * width + c] = isfinite(v[j * step + c]) ? v[j * step + c] : 0;
+}
+
+/* What copy_finite left out, for the rows that see it. */
+static void add_special(const struct blocked_job *job, struct rows *w,
+                        struct block at, const float *v, int64_t j0, int64_t n)
+{
+    const struct assay_problem *p = job->p;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t c = 0; c < p->dv; c++) {
+            REAL x = v[j * p->hk * p->dv + c];
+            if (isfinite(x))
+                continue;
+            for (int64_t r = 0; r < at.rows; r++)
+                if (visible_in_tile(p, at.i0 + r, j0, n) > j)
+                    w->acc[r * p->dv + c] += w->s[r * job->key_tile + j] * x;
+        }
+}
+
+/* acc += P V. Zero times NaN must not reach a row that does not see it, so in
+ * a tile whose rows see different keys what is not finite is added apart. The
+ * product keeps its shape: with another one a row would get other bits. */
 static void add_values(const struct blocked_job *job, struct rows *w,
                        struct block at, int64_t j0, int64_t n)
 {
     const struct assay_problem *p = job->p;
-    const int width = (int)p->dv;
+    const float *from = job->v + assay_row_offset(p->nk, p->hk, p->dv, at.b, j0,
+                                                  at.h / (p->hq / p->hk));
     int step;
-    const REAL *v = load(job->v + assay_row_offset(p->nk, p->hk, p->dv, at.b,
-                                                   j0, at.h / (p->hq / p->hk)),
-                         n, p->dv, p->hk, w->kv, &step);
-    bool ragged = visible_in_tile(p, at.i0, j0, n) < n;
-    if (!ragged || !has_special(n, p->dv, step, v)) {
-        GEMM(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)at.rows, width,
-             (int)n, 1, w->s, (int)job->key_tile, v, step, 1, w->acc, width);
-        return;
+    const REAL *v = load(from, n, p->dv, p->hk, w->kv, &step);
+    const bool special =
+        visible_in_tile(p, at.i0, j0, n) < n && has_special(n, p->dv, step, v);
+    if (special) {
+        copy_finite(n, p->dv, step, v, w->kv);
+        v = w->kv;
+        step = (int)p->dv;
     }
-    for (int r = 0; r < at.rows; r++) {
-        int see = (int)visible_in_tile(p, at.i0 + r, j0, n);
-        if (see > 0)
-            GEMM(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1, width, see, 1,
-                 w->s + r * job->key_tile, (int)job->key_tile, v, step, 1,
-                 w->acc + r * p->dv, width);
-    }
+    GEMM(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)at.rows, (int)p->dv,
+         (int)n, 1, w->s, (int)job->key_tile, v, step, 1, w->acc, (int)p->dv);
+    if (special)
+        add_special(job, w, at, from, j0, n);
 }
 
 static void finish(const struct blocked_job *job, struct rows *w,
