@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Unit tests of ref/.
 check_programs_ref = tests/check_attention tests/check_blas \
-	tests/check_format tests/check_problem
+	tests/check_captured tests/check_format tests/check_metrics \
+	tests/check_problem tests/check_recipe
 EXTRA_DIST += tests/check_values.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
@@ -15,13 +16,31 @@ tests_check_blas_CPPFLAGS = $(tests_cppflags)
 tests_check_blas_CFLAGS = $(tests_cflags)
 tests_check_blas_LDADD = $(tests_ref)
 
+tests_check_captured_SOURCES = tests/check_captured.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_captured_CPPFLAGS = $(tests_cppflags)
+tests_check_captured_CFLAGS = $(tests_cflags)
+tests_check_captured_LDADD = $(tests_golden) -lm
+
+tests_check_metrics_SOURCES = tests/check_metrics.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_metrics_CPPFLAGS = $(tests_cppflags)
+tests_check_metrics_CFLAGS = $(tests_cflags)
+tests_check_metrics_LDADD = $(tests_ref) -lm
+
 tests_check_format_SOURCES = tests/check_format.c tests/check_values.c \
 	tests/check_assay.c
 tests_check_format_CPPFLAGS = $(tests_cppflags)
 tests_check_format_CFLAGS = $(tests_cflags)
-tests_check_format_LDADD = $(tests_ref)
+tests_check_format_LDADD = $(tests_ref) -lm
 
 tests_check_problem_SOURCES = tests/check_problem.c tests/check_assay.c
 tests_check_problem_CPPFLAGS = $(tests_cppflags)
 tests_check_problem_CFLAGS = $(tests_cflags)
-tests_check_problem_LDADD = $(tests_ref)
+tests_check_problem_LDADD = $(tests_ref) -lm
+
+tests_check_recipe_SOURCES = tests/check_recipe.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_recipe_CPPFLAGS = $(tests_cppflags)
+tests_check_recipe_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
+tests_check_recipe_LDADD = $(tests_golden) $(HDF5_LIBS) -lm
