@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Unit tests of ref/.
 check_programs_ref = tests/check_attention tests/check_blas \
-	tests/check_captured tests/check_format tests/check_metrics \
-	tests/check_problem tests/check_recipe
+	tests/check_captured tests/check_error tests/check_format \
+	tests/check_metrics tests/check_problem tests/check_recipe
 EXTRA_DIST += tests/check_values.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
@@ -21,6 +21,11 @@ tests_check_captured_SOURCES = tests/check_captured.c tests/check_values.c \
 tests_check_captured_CPPFLAGS = $(tests_cppflags)
 tests_check_captured_CFLAGS = $(tests_cflags)
 tests_check_captured_LDADD = $(tests_golden) -lm
+
+tests_check_error_SOURCES = tests/check_error.c tests/check_assay.c
+tests_check_error_CPPFLAGS = $(tests_cppflags)
+tests_check_error_CFLAGS = $(tests_cflags)
+tests_check_error_LDADD = $(tests_ref)
 
 tests_check_metrics_SOURCES = tests/check_metrics.c tests/check_values.c \
 	tests/check_assay.c
