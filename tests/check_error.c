@@ -99,9 +99,12 @@ START_TEST(too_much_memory)
 {
     static const int64_t counts[] = { -1, INT64_MIN, INT64_MAX,
                                       INT64_MAX / 8 + 1, INT64_MAX / 8 };
+    void *x;
+    /* 2^60 times 16 is 0 in 64 bits */
+    ck_assert_int_eq(assay_alloc("x", (int64_t)1 << 60, 16, &x, NULL),
+                     ASSAY_MEMORY);
     for (int i = 0; i < 5; i++) {
         struct assay_error err = { 0 };
-        void *x;
         char number[32];
         ck_assert_int_eq(assay_alloc("scores", counts[i], 8, &x, &err),
                          ASSAY_MEMORY);

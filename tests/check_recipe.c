@@ -166,12 +166,13 @@ END_TEST
 /* NaN is a NaN code and does not become the maximum. */
 START_TEST(nan_is_kept)
 {
-    const float x[3] = { NAN, 2, -4 };
-    struct assay_payloads out = quantize_v(recipe_of(ASSAY_RECIPE_E4M3), 3, x);
+    const float x[4] = { NAN, 2, -4, NAN };
+    struct assay_payloads out = quantize_v(recipe_of(ASSAY_RECIPE_E4M3), 4, x);
     ck_assert(out.v.scales[0] == 4 / 448.0f);
     ck_assert_uint_eq(v_codes(&out)[0] & 0x7f, 0x7f);
     ck_assert_uint_eq(v_codes(&out)[1], e4m3(2 * (1.0f / (4 / 448.0f))));
     ck_assert_uint_eq(v_codes(&out)[2], 0xfe);
+    ck_assert_uint_eq(v_codes(&out)[3] & 0x7f, 0x7f);
     assay_payloads_free(&out);
 }
 END_TEST
@@ -607,6 +608,50 @@ static double row_distance(const struct assay_problem *p, int64_t n,
     return sqrt(sum);
 }
 
+/* Key 0 holds the maximum, so that no tile matters, and P of all others lies
+ * just above a rounding boundary: a scale a few units of 2^-24 larger, well
+ * within the noise of binary32, takes all of them down a step. The jitter must
+ * know, though no variant of it goes there. */
+START_TEST(boundaries_are_known)
+{
+    enum { NK = 200, DV = 4 };
+    const struct assay_recipe *r = recipe_of((enum assay_recipe_id)_i);
+    const double half_step =
+        assay_format_epsilon(assay_format_get(r->p_format)) / 2;
+    const double boundary = 0.5 * (1 + half_step);
+    /* 448 is its own code, with scale 1, in both recipes */
+    struct assay_problem p = { 1,
+                               1,
+                               1,
+                               1,
+                               NK,
+                               1,
+                               DV,
+                               ASSAY_MASK_NONE,
+                               -log(boundary * (1 + 4 * U32)) / 448 / 448 };
+    float q[1] = { 448 }, k[NK], v[NK * DV];
+    values_fill(120, NK * DV, v);
+    for (int j = 0; j < NK; j++)
+        k[j] = j == 0 ? 0 : -448;
+    struct assay_payloads x;
+    ck_assert_int_eq(assay_recipe_quantize(r, &p, q, k, v, &x, NULL), ASSAY_OK);
+    struct assay_jitter j = jitter_new(&p);
+    struct emulated e = emulate_jitter(r, &p, &x, 1, &j);
+    p.softmax_scale *= 1 + 16 * U32;
+    struct emulated a = emulate(r, &p, &x, 0);
+    double o = row_distance(&p, 0, a.o, e.o), lse = fabs(a.lse[0] - e.lse[0]);
+    /* all NK - 1 went down one step, half_step each; 0.54 is about P */
+    ck_assert_double_gt(lse, half_step / 0.54 * 0.9);
+    ck_assert_double_le(lse, GATE_LSE * (double)j.lse[0]);
+    ck_assert_double_gt(o, 0);
+    ck_assert_double_le(o, GATE_O * (double)j.o[0]);
+    emulated_free(&e);
+    emulated_free(&a);
+    jitter_free(&j);
+    assay_payloads_free(&x);
+}
+END_TEST
+
 static double head_norm(const struct assay_problem *p, int64_t bh,
                         const float *o)
 {
@@ -666,6 +711,36 @@ static double median_float(int64_t n, const float *x)
     return m;
 }
 
+/* The emulated tile, and a softmax scale one step of binary32 to either side,
+ * as a kernel has that multiplies its scales in another order: only P on a
+ * rounding boundary goes another way. */
+static void absorb_scales(const struct assay_case *c,
+                          const struct assay_recipe *r,
+                          const struct assay_payloads *x,
+                          const struct emulated *e,
+                          const struct assay_jitter *j)
+{
+    const int64_t n = assay_problem_rows(&c->problem);
+    struct figures f = { .far_o = must_alloc((size_t)n, sizeof(double)),
+                         .far_lse = must_alloc((size_t)n, sizeof(double)) };
+    for (int step = -2; step <= 2; step++) {
+        struct assay_problem p = c->problem;
+        p.softmax_scale *= 1 + step * U32;
+        struct emulated a = emulate(r, &p, x, 0);
+        memset(f.far_o, 0, (size_t)n * sizeof(double));
+        memset(f.far_lse, 0, (size_t)n * sizeof(double));
+        absorb(&p, e, &a, j, &f);
+        emulated_free(&a);
+    }
+    printf("# %s %s: other scales reach %.2f jitters of O, %.2f of LSE, %.2f "
+           "of gain\n",
+           c->name, r->name, f.o, f.lse, f.gain);
+    ck_assert_msg(f.o <= GATE_O, "O: %g jitters", f.o);
+    ck_assert_msg(f.lse <= GATE_LSE, "LSE: %g jitters", f.lse);
+    ck_assert_msg(f.gain <= GATE_GAIN, "gain: %g jitters", f.gain);
+    free(f.far_o), free(f.far_lse);
+}
+
 static void check_held_out(const struct assay_case *c,
                            const struct assay_recipe *r)
 {
@@ -687,6 +762,7 @@ static void check_held_out(const struct assay_case *c,
         absorb(p, &e, &a, &j, &f);
         emulated_free(&a);
     }
+    absorb_scales(c, r, &x, &e, &j);
     double over_o = median_float(n, j.o) / median(n, f.far_o);
     double over_lse = median_float(n, j.lse) / median(n, f.far_lse);
     printf("# %s %s: held-out tiles reach %.2f jitters of O, %.2f of LSE, "
@@ -938,6 +1014,7 @@ static void add_emulation(Suite *suite)
     tcase_add_loop_test(c, jitter_changes_no_answer, 0, ASSAY_RECIPES);
     tcase_add_loop_test(c, dead_rows_do_not_jitter, 0, ASSAY_RECIPES);
     tcase_add_loop_test(c, zero_inputs, 0, 2 * ASSAY_RECIPES);
+    tcase_add_loop_test(c, boundaries_are_known, 0, ASSAY_RECIPES);
     tcase_add_loop_test(c, held_out_tiles, 0, 2 * ASSAY_RECIPES);
     suite_add_tcase(suite, c);
 }
