@@ -62,6 +62,11 @@ static void sample(const struct assay_problem *p, const float *q, int64_t count,
                    int64_t *rows)
 {
     int64_t spread = (count + 1) / 2, n = spread;
+    if (count == p->nq) { /* no sample at all */
+        for (int64_t i = 0; i < count; i++)
+            rows[i] = i;
+        return;
+    }
     for (int64_t s = 0; s < spread; s++)
         rows[s] = spread == 1 ? p->nq - 1 : s * (p->nq - 1) / (spread - 1);
     for (int64_t i = 0; i < p->nq && count > spread; i++) {

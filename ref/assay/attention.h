@@ -57,7 +57,8 @@ assay_attention_f64(const struct assay_problem *p, const float *q,
  * f32: every row against binary64 sums, whose own error is nine orders
  * smaller. f64: up to rows_per_head rows a head against binary128, half of
  * them spread evenly, first and last among them, half with the longest
- * queries, whose scores round worst; other rows may be a few times worse. */
+ * queries, whose scores round worst; other rows may be a few times worse. All
+ * rows where there are no more than rows_per_head. */
 ASSAY_API enum assay_status
 assay_error_bar_f32(const struct assay_problem *p, const float *q,
                     const float *k, const float *v, const float *o,
