@@ -135,14 +135,11 @@ static void absorb(const struct assay_problem *p, const struct operands *x,
             double off = x->lse[r] == lse[r] ? 0 : fabs(x->lse[r] - lse[r]);
             a2 += rows[r].norm_a * rows[r].norm_a;
             b2 += rows[r].norm_b * rows[r].norm_b;
-            if (!(rows[r].distance <= jitter->o[r]))
-                jitter->o[r] = (float)rows[r].distance;
-            if (!(off <= jitter->lse[r]))
-                jitter->lse[r] = (float)off;
+            jitter->o[r] = (float)assay_worst(jitter->o[r], rows[r].distance);
+            jitter->lse[r] = (float)assay_worst(jitter->lse[r], off);
         }
         double gain = b2 > 0 ? fabs(sqrt(a2 / b2) - 1) : 0;
-        if (!(gain <= jitter->gain[bh]))
-            jitter->gain[bh] = (float)gain;
+        jitter->gain[bh] = (float)assay_worst(jitter->gain[bh], gain);
     }
 }
 

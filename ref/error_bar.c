@@ -8,12 +8,7 @@
 
 #include "assay/attention.h"
 #include "assay/memory.h"
-
-/* A NaN stays: it is further off than any number. */
-static double further(double bar, double off)
-{
-    return isnan(bar) || off <= bar ? bar : off;
-}
+#include "assay/metrics.h"
 
 /* One row in binary128 against the answer; `s` holds nk, `sum` dv values. */
 static void row_bar(const struct assay_problem *p, const float *q,
@@ -41,10 +36,10 @@ static void row_bar(const struct assay_problem *p, const float *q,
     }
     _Float128 right = l == 0 ? -(_Float128)INFINITY : top + logf128(l);
     double off = l == 0 && lse == -INFINITY ? 0 : fabs((double)(lse - right));
-    *bar_lse = further(*bar_lse, off);
+    *bar_lse = assay_worst(*bar_lse, off);
     for (int64_t c = 0; c < p->dv; c++) {
         off = fabs((double)(o[c] - (l == 0 ? 0 : sum[c] / l)));
-        *bar_o = further(*bar_o, off);
+        *bar_o = assay_worst(*bar_o, off);
     }
 }
 
@@ -149,10 +144,10 @@ static void head_bar(const struct assay_problem *p, int64_t bh, const float *o,
             assay_row_offset(p->nq, p->hq, p->dv, bh / p->hq, i, bh % p->hq);
         double off =
             lse[row] == right_lse[row] ? 0 : fabs(lse[row] - right_lse[row]);
-        *bar_lse = further(*bar_lse, off);
+        *bar_lse = assay_worst(*bar_lse, off);
         for (int64_t c = at; c < at + p->dv; c++) {
             off = fabs(o[c] - right_o[c]);
-            *bar_o = further(*bar_o, off);
+            *bar_o = assay_worst(*bar_o, off);
         }
     }
 }

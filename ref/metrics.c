@@ -4,6 +4,11 @@
 #include <math.h>
 #include <stdbool.h>
 
+double assay_worst(double so_far, double x)
+{
+    return isnan(so_far) || x <= so_far ? so_far : x;
+}
+
 static bool same_class(double a, double b)
 {
     if (isnan(a) || isnan(b))

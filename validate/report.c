@@ -98,19 +98,13 @@ static void result_rows(struct table *t, const struct result *r)
 /* The worst of each figure over a recipe's results that ran. */
 static void worsen(struct assay_distance *worst, const struct assay_distance *d)
 {
-    /* in the positive, so that a NaN stays */
-    if (!(d->cosine >= worst->cosine))
-        worst->cosine = d->cosine;
-    if (!(d->worst_row_cosine >= worst->worst_row_cosine))
-        worst->worst_row_cosine = d->worst_row_cosine;
-    if (!(d->mae <= worst->mae))
-        worst->mae = d->mae;
-    if (!(d->max_error <= worst->max_error))
-        worst->max_error = d->max_error;
-    if (!(d->rel_l2 <= worst->rel_l2))
-        worst->rel_l2 = d->rel_l2;
-    if (!(d->lse_max <= worst->lse_max))
-        worst->lse_max = d->lse_max;
+    worst->cosine = -assay_worst(-worst->cosine, -d->cosine);
+    worst->worst_row_cosine =
+        -assay_worst(-worst->worst_row_cosine, -d->worst_row_cosine);
+    worst->mae = assay_worst(worst->mae, d->mae);
+    worst->max_error = assay_worst(worst->max_error, d->max_error);
+    worst->rel_l2 = assay_worst(worst->rel_l2, d->rel_l2);
+    worst->lse_max = assay_worst(worst->lse_max, d->lse_max);
 }
 
 enum { SUM_RECIPE, SUM_RESULTS, SUM_PASSED, SUM_DISTANCE, SUM_COSINE };

@@ -17,6 +17,10 @@
 extern "C" {
 #endif
 
+/* The larger of two, where a NaN on either side is the largest of all and is
+ * not forgotten when more follow. */
+ASSAY_API double assay_worst(double so_far, double x);
+
 /* Where something is; -1 where it is nowhere. */
 struct assay_place {
     int64_t b, h, i, c;
