@@ -73,6 +73,13 @@ struct table {
     bool failed;
 };
 
+bool term_is_control(const char *c)
+{
+    unsigned char first = (unsigned char)c[0], next = (unsigned char)c[!!first];
+    return first < 0x20 || first == 0x7f ||
+           (first == 0xc2 && next >= 0x80 && next < 0xa0);
+}
+
 bool term_colour(FILE *out)
 {
     const char *no = getenv("NO_COLOR"), *kind = getenv("TERM");
