@@ -5,3 +5,16 @@ tests_check_safetensors_SOURCES = tests/check_safetensors.c tests/check_assay.c
 tests_check_safetensors_CPPFLAGS = $(tests_cppflags)
 tests_check_safetensors_CFLAGS = $(tests_cflags) $(JANSSON_CFLAGS)
 tests_check_safetensors_LDADD = $(tests_golden)
+
+check_programs_golden += tests/check_set tests/check_set_bad
+EXTRA_DIST += tests/made_set.h
+tests_check_set_SOURCES = tests/check_set.c tests/made_set.c \
+	tests/check_assay.c
+tests_check_set_CPPFLAGS = $(tests_cppflags)
+tests_check_set_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
+tests_check_set_LDADD = $(tests_golden) $(HDF5_LIBS)
+tests_check_set_bad_SOURCES = tests/check_set_bad.c tests/made_set.c \
+	tests/check_assay.c
+tests_check_set_bad_CPPFLAGS = $(tests_cppflags)
+tests_check_set_bad_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
+tests_check_set_bad_LDADD = $(tests_golden) $(HDF5_LIBS)
