@@ -80,6 +80,13 @@ bool term_is_control(const char *c)
            (first == 0xc2 && next >= 0x80 && next < 0xa0);
 }
 
+void term_plain(char *text)
+{
+    for (char *c = text; *c; c++)
+        if (term_is_control(c))
+            *c = '?';
+}
+
 bool term_colour(FILE *out)
 {
     const char *no = getenv("NO_COLOR"), *kind = getenv("TERM");
@@ -96,7 +103,7 @@ struct table *table_new(const struct column *columns, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         int flags = columns[i].kind == COLUMN_NUMBER ? SCOLS_FL_RIGHT
-                    : columns[i].kind == COLUMN_LONG ? SCOLS_FL_TRUNC
+                    : columns[i].kind == COLUMN_LONG ? SCOLS_FL_WRAP
                                                      : 0;
         if (!scols_table_new_column(t->own, columns[i].name, 0, flags))
             t->failed = true;

@@ -29,7 +29,7 @@ enum colour { COLOUR_NONE, COLOUR_GOOD, COLOUR_BAD, COLOUR_DIM };
 
 struct column {
     const char *name;
-    enum column_kind kind; /* LONG gives way first when space is short */
+    enum column_kind kind; /* LONG goes on below when space is short */
 };
 
 struct table;
@@ -48,6 +48,9 @@ bool table_print(struct table *t, FILE *out);
 /* Whether the character here is one that terminals obey: C0, DEL, or the
  * first of the two bytes of a C1 control in UTF-8. */
 bool term_is_control(const char *c);
+
+/* Puts '?' for each of them. */
+void term_plain(char *text);
 
 /* Whether stdout takes colour. */
 bool term_colour(FILE *out);

@@ -165,27 +165,29 @@ static bool print_tables(const struct assay_set *set,
                          const struct shown_case *cases, size_t n)
 {
     static const struct column about[] = {
-        { "CASE", COLUMN_LONG },    { "PROBLEM", COLUMN_TEXT },
+        { "CASE", COLUMN_LONG },    { "PROBLEM", COLUMN_LONG },
         { "INPUTS", COLUMN_TEXT },  { "EXACT", COLUMN_TEXT },
         { "BAR O", COLUMN_NUMBER }, { "BAR LSE", COLUMN_NUMBER },
     };
     static const struct column recipe[] = {
-        { "CASE", COLUMN_LONG },        { "RECIPE", COLUMN_TEXT },
-        { "FORM", COLUMN_TEXT },        { "COSINE", COLUMN_NUMBER },
-        { "WORST ROW", COLUMN_NUMBER }, { "MAE", COLUMN_NUMBER },
-        { "MAX ERROR", COLUMN_NUMBER }, { "REL L2", COLUMN_NUMBER },
-        { "LSE NATS", COLUMN_NUMBER },  { "JITTER LSE", COLUMN_NUMBER },
+        { "CASE", COLUMN_LONG },     { "RECIPE", COLUMN_TEXT },
+        { "COSINE", COLUMN_NUMBER }, { "WORST", COLUMN_NUMBER },
+        { "MAE", COLUMN_NUMBER },    { "MAX", COLUMN_NUMBER },
+        { "REL L2", COLUMN_NUMBER }, { "LSE", COLUMN_NUMBER },
+        { "JITTER", COLUMN_NUMBER },
     };
     printf("%s: golden set, %zu cases, content %s\n", assay_set_path(set),
            assay_set_count(set), assay_set_hash(set));
     for (size_t i = 0; i < N_PROVENANCE; i++) {
         char *text = assay_set_provenance(set, provenance[i]);
+        if (text)
+            term_plain(text);
         printf("  %-10s %s\n", provenance[i], text ? text : "not said");
         free(text);
     }
     printf("\nexact answers (bars: largest error on sampled rows, against "
            "binary128)\n");
-    struct table *t = table_new(about, 6), *r = table_new(recipe, 10);
+    struct table *t = table_new(about, 6), *r = table_new(recipe, 9);
     if (!t || !r)
         return false;
     for (size_t i = 0; i < n; i++) {
@@ -204,19 +206,19 @@ static bool print_tables(const struct assay_set *set,
             table_row(r);
             table_text(r, 0, c->about.name);
             table_text(r, 1, s->recipe->name);
-            table_text(r, 2, assay_softmax_get(s->recipe->softmax)->name);
-            table_printf(r, 3, "%.8f", s->distance.cosine);
-            table_printf(r, 4, "%.6f", s->distance.worst_row_cosine);
-            table_printf(r, 5, "%.2e", s->distance.mae);
-            table_printf(r, 6, "%.2e", s->distance.max_error);
-            table_printf(r, 7, "%.2e", s->distance.rel_l2);
-            table_printf(r, 8, "%.2e", s->distance.lse_max);
-            table_printf(r, 9, "%.2e", s->jitter_lse);
+            table_printf(r, 2, "%.8f", s->distance.cosine);
+            table_printf(r, 3, "%.6f", s->distance.worst_row_cosine);
+            table_printf(r, 4, "%.1e", s->distance.mae);
+            table_printf(r, 5, "%.1e", s->distance.max_error);
+            table_printf(r, 6, "%.1e", s->distance.rel_l2);
+            table_printf(r, 7, "%.1e", s->distance.lse_max);
+            table_printf(r, 8, "%.1e", s->jitter_lse);
         }
     }
     bool ok = table_print(t, stdout);
-    printf("\nrecipes: emulated against exact (jitter: what another legal "
-           "kernel may differ by)\n");
+    printf("\nrecipes: emulated against exact; worst: lowest cosine of a row; "
+           "LSE in nats;\njitter: what another legal kernel's LSE may differ "
+           "by\n");
     return table_print(r, stdout) && ok;
 }
 
