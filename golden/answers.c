@@ -20,28 +20,6 @@ static enum assay_status exact_f64(const struct assay_problem *p,
     return st;
 }
 
-static enum assay_status error_bar(const struct assay_problem *p,
-                                   const struct assay_inputs *in,
-                                   const struct assay_run *run,
-                                   struct assay_exact *out,
-                                   struct assay_error *err)
-{
-    int64_t n = assay_problem_o_elems(p);
-    double *wide = NULL;
-    enum assay_status st = ASSAY_OK;
-    if (!out->o64) {
-        st = assay_alloc("exact output", n, sizeof *wide, &wide, err);
-        for (int64_t i = 0; st == ASSAY_OK && i < n; i++)
-            wide[i] = out->o[i];
-    }
-    if (st == ASSAY_OK)
-        st = assay_error_bar(p, in->q, in->k, in->v, wide ? wide : out->o64,
-                             out->lse, ANSWERS_BAR_ROWS, out->bar_o,
-                             out->bar_lse, run, err);
-    assay_free(wide);
-    return st;
-}
-
 enum assay_status answers_exact(const struct assay_problem *p,
                                 const struct assay_inputs *in, bool f64,
                                 const struct assay_run *run,
@@ -63,8 +41,13 @@ enum assay_status answers_exact(const struct assay_problem *p,
     st = f64 ? exact_f64(p, in, run, out, err)
              : assay_attention_f32(p, in->q, in->k, in->v, out->o, out->lse,
                                    run, err);
-    if (st == ASSAY_OK)
-        st = error_bar(p, in, run, out, err);
+    if (st == ASSAY_OK && f64)
+        st = assay_error_bar_f64(p, in->q, in->k, in->v, out->o64, out->lse,
+                                 ANSWERS_BAR_ROWS, out->bar_o, out->bar_lse,
+                                 run, err);
+    else if (st == ASSAY_OK)
+        st = assay_error_bar_f32(p, in->q, in->k, in->v, out->o, out->lse,
+                                 out->bar_o, out->bar_lse, run, err);
 out:
     if (st != ASSAY_OK)
         assay_exact_free(out);

@@ -7,7 +7,7 @@
 
 #include "golden/set.h"
 
-/* Rows a head that the error bar is sampled on. */
+/* Rows a head that the error bar of a binary64 answer is sampled on. */
 enum { ANSWERS_BAR_ROWS = 8 };
 
 /* The exact answer with its error bar, in binary64 sums if f64. Free with

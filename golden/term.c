@@ -67,9 +67,14 @@ void progress_end(struct progress *p)
     p->on = false;
 }
 
+enum { MAX_COLUMNS = 16, LEAST_LONG = 12 };
+
 struct table {
     struct libscols_table *own;
     struct libscols_line *line;
+    size_t n;
+    int flags[MAX_COLUMNS];     /* of enum column_flags */
+    size_t widths[MAX_COLUMNS]; /* of the widest cell so far */
     bool failed;
 };
 
@@ -101,10 +106,12 @@ struct table *table_new(const struct column *columns, size_t n)
         free(t);
         return NULL;
     }
-    for (size_t i = 0; i < n; i++) {
-        int flags = columns[i].kind == COLUMN_NUMBER ? SCOLS_FL_RIGHT
-                    : columns[i].kind == COLUMN_LONG ? SCOLS_FL_WRAP
-                                                     : 0;
+    t->n = n;
+    t->failed = n > MAX_COLUMNS;
+    for (size_t i = 0; i < n && !t->failed; i++) {
+        int flags = columns[i].flags & COLUMN_NUMBER ? SCOLS_FL_RIGHT : 0;
+        t->flags[i] = columns[i].flags;
+        t->widths[i] = strlen(columns[i].name);
         if (!scols_table_new_column(t->own, columns[i].name, 0, flags))
             t->failed = true;
     }
@@ -119,8 +126,11 @@ void table_row(struct table *t)
 
 void table_text(struct table *t, size_t column, const char *text)
 {
-    if (!t->failed && scols_line_set_data(t->line, column, text) != 0)
+    size_t n = strlen(text);
+    if (t->failed || scols_line_set_data(t->line, column, text) != 0)
         t->failed = true;
+    else if (n > t->widths[column])
+        t->widths[column] = n;
 }
 
 void table_printf(struct table *t, size_t column, const char *format, ...)
@@ -147,9 +157,67 @@ void table_colour(struct table *t, size_t column, enum colour colour)
         scols_cell_set_color(cell, names[colour]);
 }
 
+/* Head and tail of a text that is too long: case names differ at the end. */
+static void shorten(struct libscols_line *line, size_t column, size_t width)
+{
+    struct libscols_cell *cell = scols_line_get_cell(line, column);
+    const char *text = cell ? scols_cell_get_data(cell) : NULL;
+    size_t n = text ? strlen(text) : 0, head = (width - 2) / 3;
+    char cut[512];
+    if (n <= width || width >= sizeof cut)
+        return;
+    snprintf(cut, sizeof cut, "%.*s..%s", (int)head, text,
+             text + n - (width - 2 - head));
+    scols_cell_set_data(cell, cut);
+}
+
+/* Takes from the widest long column until all fits. */
+static void cut_long(struct table *t, size_t need, size_t have)
+{
+    for (; need > have; need--) {
+        size_t widest = t->n;
+        for (size_t i = 0; i < t->n; i++)
+            if ((t->flags[i] & COLUMN_LONG) &&
+                (widest == t->n || t->widths[i] > t->widths[widest]))
+                widest = i;
+        if (widest == t->n || t->widths[widest] <= LEAST_LONG)
+            break;
+        t->widths[widest]--;
+    }
+    for (size_t l = 0; l < scols_table_get_nlines(t->own); l++)
+        for (size_t i = 0; i < t->n; i++)
+            if ((t->flags[i] & COLUMN_LONG))
+                shorten(scols_table_get_line(t->own, l), i, t->widths[i]);
+}
+
+/* Leaves out extra columns, the last first, until the rest fits beside long
+ * texts cut to LEAST_LONG; then cuts those as far as needed. */
+static void fit(struct table *t, FILE *out)
+{
+    struct winsize size;
+    if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) != 0 ||
+        size.ws_col == 0)
+        return;
+    size_t need = t->n - 1, spare = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        need += t->widths[i];
+        if ((t->flags[i] & COLUMN_LONG) && t->widths[i] > LEAST_LONG)
+            spare += t->widths[i] - LEAST_LONG;
+    }
+    for (size_t i = t->n; i-- > 0 && need > size.ws_col + spare;)
+        if ((t->flags[i] & COLUMN_EXTRA)) {
+            struct libscols_column *c = scols_table_get_column(t->own, i);
+            scols_column_set_flags(c, SCOLS_FL_HIDDEN);
+            need -= t->widths[i] + 1;
+        }
+    cut_long(t, need, size.ws_col);
+}
+
 bool table_print(struct table *t, FILE *out)
 {
     bool ok = !t->failed;
+    if (ok)
+        fit(t, out);
     scols_table_set_stream(t->own, out);
     scols_table_enable_colors(t->own, term_colour(out));
     if (ok)

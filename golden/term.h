@@ -24,12 +24,17 @@ void progress_step(void *context, int64_t done, int64_t total);
 void progress_end(struct progress *p);
 
 /* -- tables -- */
-enum column_kind { COLUMN_TEXT, COLUMN_NUMBER, COLUMN_LONG };
+enum column_flags {
+    COLUMN_TEXT = 0,
+    COLUMN_NUMBER = 1, /* to the right */
+    COLUMN_LONG = 2,   /* cut where space is short */
+    COLUMN_EXTRA = 4,  /* left out where space is shorter still */
+};
 enum colour { COLOUR_NONE, COLOUR_GOOD, COLOUR_BAD, COLOUR_DIM };
 
 struct column {
     const char *name;
-    enum column_kind kind; /* LONG goes on below when space is short */
+    int flags; /* of enum column_flags */
 };
 
 struct table;

@@ -170,11 +170,16 @@ static bool print_tables(const struct assay_set *set,
         { "BAR O", COLUMN_NUMBER }, { "BAR LSE", COLUMN_NUMBER },
     };
     static const struct column recipe[] = {
-        { "CASE", COLUMN_LONG },     { "RECIPE", COLUMN_TEXT },
-        { "COSINE", COLUMN_NUMBER }, { "WORST", COLUMN_NUMBER },
-        { "MAE", COLUMN_NUMBER },    { "MAX", COLUMN_NUMBER },
-        { "REL L2", COLUMN_NUMBER }, { "LSE", COLUMN_NUMBER },
-        { "JITTER", COLUMN_NUMBER },
+        { "CASE", COLUMN_LONG },
+        { "RECIPE", COLUMN_TEXT },
+        { "FORM", COLUMN_EXTRA },
+        { "COSINE", COLUMN_NUMBER },
+        { "WORST ROW", COLUMN_NUMBER },
+        { "MAE", COLUMN_EXTRA | COLUMN_NUMBER },
+        { "MAX ERROR", COLUMN_EXTRA | COLUMN_NUMBER },
+        { "REL L2", COLUMN_NUMBER },
+        { "LSE NATS", COLUMN_NUMBER },
+        { "JITTER LSE", COLUMN_NUMBER },
     };
     printf("%s: golden set, %zu cases, content %s\n", assay_set_path(set),
            assay_set_count(set), assay_set_hash(set));
@@ -185,9 +190,9 @@ static bool print_tables(const struct assay_set *set,
         printf("  %-10s %s\n", provenance[i], text ? text : "not said");
         free(text);
     }
-    printf("\nexact answers (bars: largest error on sampled rows, against "
-           "binary128)\n");
-    struct table *t = table_new(about, 6), *r = table_new(recipe, 9);
+    printf("\nexact answers (bars: largest error, against sums of twice the "
+           "width)\n");
+    struct table *t = table_new(about, 6), *r = table_new(recipe, 10);
     if (!t || !r)
         return false;
     for (size_t i = 0; i < n; i++) {
@@ -206,19 +211,19 @@ static bool print_tables(const struct assay_set *set,
             table_row(r);
             table_text(r, 0, c->about.name);
             table_text(r, 1, s->recipe->name);
-            table_printf(r, 2, "%.8f", s->distance.cosine);
-            table_printf(r, 3, "%.6f", s->distance.worst_row_cosine);
-            table_printf(r, 4, "%.1e", s->distance.mae);
-            table_printf(r, 5, "%.1e", s->distance.max_error);
-            table_printf(r, 6, "%.1e", s->distance.rel_l2);
-            table_printf(r, 7, "%.1e", s->distance.lse_max);
-            table_printf(r, 8, "%.1e", s->jitter_lse);
+            table_text(r, 2, assay_softmax_get(s->recipe->softmax)->name);
+            table_printf(r, 3, "%.8f", s->distance.cosine);
+            table_printf(r, 4, "%.6f", s->distance.worst_row_cosine);
+            table_printf(r, 5, "%.2e", s->distance.mae);
+            table_printf(r, 6, "%.2e", s->distance.max_error);
+            table_printf(r, 7, "%.2e", s->distance.rel_l2);
+            table_printf(r, 8, "%.2e", s->distance.lse_max);
+            table_printf(r, 9, "%.2e", s->jitter_lse);
         }
     }
     bool ok = table_print(t, stdout);
-    printf("\nrecipes: emulated against exact; worst: lowest cosine of a row; "
-           "LSE in nats;\njitter: what another legal kernel's LSE may differ "
-           "by\n");
+    printf("\nrecipes: emulated - exact (jitter: what another legal "
+           "kernel may differ by)\n");
     return table_print(r, stdout) && ok;
 }
 

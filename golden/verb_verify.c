@@ -66,9 +66,9 @@ static const struct argp argp = {
     NULL
 };
 
-/* A stored error bar was sampled on a few rows, and two honest answers may
- * err in opposite directions. */
-static const double BAR_FACTOR = 8;
+/* Two honest answers may err in opposite directions, and by different parts
+ * of the bar; that of a binary64 answer was sampled on a few rows only. */
+static const double BAR_FACTOR = 4, SAMPLED_BAR_FACTOR = 32;
 
 /* Bars and jitters allow differences, so they must not be believed either.
  * Between BLAS cores they were seen to move six-fold in single rows. */
@@ -124,6 +124,7 @@ static struct finding compare_exact(const struct assay_problem *p,
     if (same)
         return f;
     f.same = SAME_WITHIN;
+    const double factor = a->o64 ? SAMPLED_BAR_FACTOR : BAR_FACTOR;
     for (int64_t bh = 0; bh < p->b * p->hq; bh++) {
         double o = 0, lse = 0;
         for (int64_t i = 0; i < p->nq; i++) {
@@ -138,8 +139,8 @@ static struct finding compare_exact(const struct assay_problem *p,
                 lse_difference(a->lse[bh * p->nq + i], b->lse[bh * p->nq + i]);
             lse = worse(lse, d);
         }
-        if (!(o <= BAR_FACTOR * a->bar_o[bh]) ||
-            !(lse <= BAR_FACTOR * a->bar_lse[bh]) ||
+        if (!(o <= factor * a->bar_o[bh]) ||
+            !(lse <= factor * a->bar_lse[bh]) ||
             !same_yardstick(a->bar_o[bh], b->bar_o[bh], floor) ||
             !same_yardstick(a->bar_lse[bh], b->bar_lse[bh], floor))
             f.same = DIFFERENT;
@@ -188,7 +189,8 @@ static struct finding compare_answer(const struct assay_problem *p,
     for (int64_t r = 0; r < n; r++) {
         double o = rows[r].mismatched ? NAN : rows[r].distance;
         double lse = lse_difference(b->lse[r], a->lse[r]);
-        if (!(o <= i->o[r]) || !(lse <= i->lse[r]) ||
+        if (!(o <= ASSAY_JITTERS_O * i->o[r]) ||
+            !(lse <= ASSAY_JITTERS_LSE * i->lse[r]) ||
             !same_yardstick(i->o[r], j->o[r], floor) ||
             !same_yardstick(i->lse[r], j->lse[r], floor))
             f.same = DIFFERENT;

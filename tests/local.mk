@@ -35,3 +35,14 @@ TESTS += $(check_programs_ref) $(check_programs_golden) \
 endif
 TESTS += tests/module.test
 EXTRA_DIST += tests/module.test
+
+# Not a test: figures for people.
+EXTRA_PROGRAMS = tests/bench_ref
+tests_bench_ref_SOURCES = tests/bench_ref.c
+tests_bench_ref_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(OPENBLAS_CFLAGS)
+tests_bench_ref_LDADD = ref/libref.la
+CLEANFILES += tests/bench_ref
+bench: tests/bench_ref
+	tests/bench_ref
+	tests/bench_ref 75600 2
+.PHONY: bench

@@ -1,3 +1,17 @@
 # SPDX-License-Identifier: MIT
 # Tests of validate/ and of the program as a whole.
-check_programs_validate =
+check_programs_validate = tests/check_judge tests/check_child
+tests_check_judge_SOURCES = tests/check_judge.c tests/check_assay.c
+tests_check_judge_CPPFLAGS = $(tests_cppflags)
+tests_check_judge_CFLAGS = $(tests_cflags)
+tests_check_judge_LDADD = validate/libvalidate.la $(tests_golden)
+tests_check_child_SOURCES = tests/check_child.c tests/check_assay.c
+tests_check_child_CPPFLAGS = $(tests_cppflags)
+tests_check_child_CFLAGS = $(tests_cflags)
+tests_check_child_LDADD = validate/libvalidate.la $(tests_golden)
+
+program_tests = tests/faulty.test tests/hygiene.test tests/own_kernel.test \
+	tests/shapes.test
+TESTS += $(program_tests)
+EXTRA_DIST += $(program_tests)
+AM_TESTS_ENVIRONMENT = CC='$(CC)'; CXX='$(CXX)'; export CC CXX;

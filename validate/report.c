@@ -134,11 +134,16 @@ static void summary_row(struct table *t, const char *recipe, size_t results,
 static bool print_summary(const struct report *r, FILE *out)
 {
     static const struct column columns[] = {
-        { "RECIPE", COLUMN_TEXT },   { "RESULTS", COLUMN_NUMBER },
-        { "PASSED", COLUMN_NUMBER }, { "DISTANCE", COLUMN_TEXT },
-        { "COSINE", COLUMN_NUMBER }, { "WORST ROW", COLUMN_NUMBER },
-        { "MAE", COLUMN_NUMBER },    { "MAX ERROR", COLUMN_NUMBER },
-        { "REL L2", COLUMN_NUMBER }, { "LSE NATS", COLUMN_NUMBER },
+        { "RECIPE", COLUMN_TEXT },
+        { "RESULTS", COLUMN_NUMBER },
+        { "PASSED", COLUMN_NUMBER },
+        { "DISTANCE", COLUMN_TEXT },
+        { "COSINE", COLUMN_NUMBER },
+        { "WORST ROW", COLUMN_NUMBER },
+        { "MAE", COLUMN_NUMBER },
+        { "MAX ERROR", COLUMN_EXTRA | COLUMN_NUMBER },
+        { "REL L2", COLUMN_EXTRA | COLUMN_NUMBER },
+        { "LSE NATS", COLUMN_NUMBER },
     };
     struct table *t = table_new(columns, sizeof columns / sizeof *columns);
     if (!t)
@@ -167,9 +172,7 @@ static bool print_summary(const struct report *r, FILE *out)
         summary_row(t, NULL, 0, 0, "recipe", &recipe);
         summary_row(t, NULL, 0, 0, "total", &total);
     }
-    fputs("\nworst figure of each recipe (build: kernel - emulated; recipe: "
-          "emulated - exact; total: kernel - exact)\n",
-          out);
+    fputs("\nworst figures of each recipe\n", out);
     return table_print(t, out);
 }
 
@@ -215,15 +218,15 @@ bool report_table(const struct report *r, FILE *out)
     static const struct column columns[COLUMNS] = {
         [CASE] = { "CASE", COLUMN_LONG },
         [RECIPE] = { "RECIPE", COLUMN_TEXT },
-        [KERNEL] = { "KERNEL", COLUMN_LONG },
-        [INPUT] = { "INPUT", COLUMN_TEXT },
+        [KERNEL] = { "KERNEL", COLUMN_EXTRA },
+        [INPUT] = { "INPUT", COLUMN_EXTRA },
         [VERDICT] = { "VERDICT", COLUMN_TEXT },
         [DISTANCE] = { "DISTANCE", COLUMN_TEXT },
         [COSINE] = { "COSINE", COLUMN_NUMBER },
         [WORST] = { "WORST ROW", COLUMN_NUMBER },
         [MAE] = { "MAE", COLUMN_NUMBER },
-        [MAX] = { "MAX ERROR", COLUMN_NUMBER },
-        [REL] = { "REL L2", COLUMN_NUMBER },
+        [MAX] = { "MAX ERROR", COLUMN_EXTRA | COLUMN_NUMBER },
+        [REL] = { "REL L2", COLUMN_EXTRA | COLUMN_NUMBER },
         [LSE] = { "LSE NATS", COLUMN_NUMBER },
     };
     char counts[256];
@@ -236,6 +239,9 @@ bool report_table(const struct report *r, FILE *out)
     for (size_t i = 0; i < r->count; i++)
         result_rows(t, &r->results[i]);
     bool ok = table_print(t, out) && print_summary(r, out);
+    fputs("build: kernel - emulated; recipe: emulated - exact; "
+          "total: kernel - exact\n",
+          out);
     fputc('\n', out);
     print_reasons(r, out);
     report_counts(r, counts, sizeof counts);

@@ -50,16 +50,25 @@ assay_attention_f64(const struct assay_problem *p, const float *q,
                     const float *k, const float *v, double *o, double *lse,
                     const struct assay_run *run, struct assay_error *err);
 
-/* How far an answer is from rows computed in binary128: the golden's own
- * error bar. Up to rows_per_head rows a head are sampled (first, last, and
- * spread evenly between). Per (b, hq): bar_o is the largest absolute
- * difference of an output element, bar_lse of an LSE in nats; -inf against
- * -inf counts as 0. o is given as double, whatever made it. */
+/* How far an answer is from the truth: the golden's own error bar, per
+ * (b, hq): bar_o the largest absolute difference of an output element, bar_lse
+ * of an LSE in nats; -inf against -inf counts as 0.
+ *
+ * f32: every row against binary64 sums, whose own error is nine orders
+ * smaller. f64: up to rows_per_head rows a head against binary128, half of
+ * them spread evenly, first and last among them, half with the longest
+ * queries, whose scores round worst; other rows may be a few times worse. */
 ASSAY_API enum assay_status
-assay_error_bar(const struct assay_problem *p, const float *q, const float *k,
-                const float *v, const double *o, const double *lse,
-                int64_t rows_per_head, double *bar_o, double *bar_lse,
-                const struct assay_run *run, struct assay_error *err);
+assay_error_bar_f32(const struct assay_problem *p, const float *q,
+                    const float *k, const float *v, const float *o,
+                    const double *lse, double *bar_o, double *bar_lse,
+                    const struct assay_run *run, struct assay_error *err);
+ASSAY_API enum assay_status
+assay_error_bar_f64(const struct assay_problem *p, const float *q,
+                    const float *k, const float *v, const double *o,
+                    const double *lse, int64_t rows_per_head, double *bar_o,
+                    double *bar_lse, const struct assay_run *run,
+                    struct assay_error *err);
 
 /* ln of the sum of exp(x[i]): -inf for n = 0, +inf if any is +inf, NaN if any
  * is NaN; accurate also where the sum is just above 1. */

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "check_assay.h"
+
+#include <fenv.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "validate/child.h"
+
+static void return_42(void *shared)
+{
+    *(int *)shared = 42;
+}
+
+static void exit_3(void *shared)
+{
+    (void)shared;
+    puts("a farewell\nlast \x1b words");
+    fflush(stdout);
+    _exit(3);
+}
+
+static void crash(void *shared)
+{
+    (void)shared;
+    signal(SIGSEGV, SIG_DFL); /* a sanitizer would make it an exit */
+    raise(SIGSEGV);
+}
+
+static void hang(void *shared)
+{
+    (void)shared;
+    for (;;)
+        pause();
+}
+
+/* Leaves a process of its own behind, and its number. */
+static void orphan(void *shared)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        hang(NULL);
+    *(int *)shared = (int)pid;
+}
+
+static struct child_outcome run(void (*work)(void *), void *context,
+                                double timeout)
+{
+    struct child_outcome out;
+    struct assay_error err;
+    ck_assert_int_eq(child_run(work, context, timeout, &out, &err), ASSAY_OK);
+    return out;
+}
+
+START_TEST(returns_and_shares)
+{
+    int *shared;
+    ck_assert_int_eq(child_share(sizeof *shared, &shared, NULL), ASSAY_OK);
+    ck_assert_int_eq(*shared, 0);
+    ck_assert_int_eq(run(return_42, shared, 60).end, CHILD_RETURNED);
+    ck_assert_int_eq(*shared, 42);
+    child_unshare(shared, sizeof *shared);
+}
+END_TEST
+
+START_TEST(exit_is_told_apart)
+{
+    char text[200];
+    struct child_outcome out = run(exit_3, NULL, 60);
+    ck_assert_int_eq(out.end, CHILD_EXITED);
+    ck_assert_int_eq(out.code, 3);
+    ck_assert_str_eq(out.output, "last ? words");
+    child_describe(&out, text, sizeof text);
+    ck_assert_str_eq(text,
+                     "exited with status 3, last said \"last ? words\"");
+}
+END_TEST
+
+START_TEST(signal_is_named)
+{
+    char text[200];
+    struct child_outcome out = run(crash, NULL, 60);
+    ck_assert_int_eq(out.end, CHILD_KILLED);
+    ck_assert_int_eq(out.code, SIGSEGV);
+    child_describe(&out, text, sizeof text);
+    ck_assert_str_eq(text, "killed by signal 11 (Segmentation fault)");
+}
+END_TEST
+
+START_TEST(hang_ends_at_the_deadline)
+{
+    struct child_outcome out = run(hang, NULL, 0.2);
+    ck_assert_int_eq(out.end, CHILD_TIMED_OUT);
+    ck_assert(out.seconds >= 0.2);
+    ck_assert(out.seconds < 20);
+}
+END_TEST
+
+START_TEST(nothing_is_left_behind)
+{
+    int *shared;
+    ck_assert_int_eq(child_share(sizeof *shared, &shared, NULL), ASSAY_OK);
+    run(orphan, shared, 60);
+    ck_assert(*shared > 1);
+    int alive = 0;
+    for (int i = 0; i < 500 && (alive = kill(*shared, 0) == 0); i++) {
+        /* init may need a moment to collect it; a zombie is dead */
+        char path[64], state = '?';
+        snprintf(path, sizeof path, "/proc/%d/stat", *shared);
+        FILE *f = fopen(path, "r");
+        if (!f)
+            alive = 0;
+        else if (fscanf(f, "%*d %*s %c", &state) == 1 && state == 'Z')
+            alive = 0;
+        if (f)
+            fclose(f);
+        if (!alive)
+            break;
+        usleep(10000);
+    }
+    ck_assert(!alive);
+    child_unshare(shared, sizeof *shared);
+}
+END_TEST
+
+static void note_rounding(void *shared)
+{
+    *(int *)shared = fegetround();
+}
+
+START_TEST(child_has_the_default_environment)
+{
+    int *shared;
+    ck_assert_int_eq(child_share(sizeof *shared, &shared, NULL), ASSAY_OK);
+    fesetround(FE_UPWARD);
+    run(note_rounding, shared, 60);
+    fesetround(FE_TONEAREST);
+    ck_assert_int_eq(*shared, FE_TONEAREST);
+    child_unshare(shared, sizeof *shared);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("child");
+    TCase *tests = tcase_create("child");
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, returns_and_shares);
+    tcase_add_test(tests, exit_is_told_apart);
+    tcase_add_test(tests, signal_is_named);
+    tcase_add_test(tests, hang_ends_at_the_deadline);
+    tcase_add_test(tests, nothing_is_left_behind);
+    tcase_add_test(tests, child_has_the_default_environment);
+    suite_add_tcase(suite, tests);
+    return assay_check_main(suite);
+}

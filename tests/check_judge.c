@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Each gate against candidates made by hand from a small emulated answer.
+ */
+#include "check_assay.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/answers.h"
+#include "validate/judge.h"
+
+/* 2 heads, more queries than keys: rows 0 to 3 of each head see nothing. */
+static const struct assay_problem problem = {
+    .b = 1, .hq = 2, .hk = 1, .nq = 12, .nk = 8, .dk = 16, .dv = 16,
+    .mask = ASSAY_MASK_CAUSAL, .softmax_scale = 0.25,
+};
+
+enum { ROWS = 2 * 12, ELEMS = ROWS * 16, DEAD = 4 };
+
+static struct assay_exact exact;
+static struct assay_answer answer;
+static float o[ELEMS];
+static double lse[ROWS];
+static struct candidate candidate;
+
+static float word(int i, int salt)
+{
+    float x = (float)((i * 37 + salt * 101) % 61 - 30) / 16, y;
+    assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_SPECIAL, 1, &x, &y);
+    return y;
+}
+
+/* The honest candidate: the emulated answer in the output format. */
+static void setup(void)
+{
+    float q[ELEMS], k[8 * 16], v[8 * 16];
+    for (int i = 0; i < ELEMS; i++)
+        q[i] = word(i, 1);
+    for (int i = 0; i < 8 * 16; i++) {
+        k[i] = word(i, 2);
+        v[i] = word(i, 3);
+    }
+    struct assay_inputs in = { q, k, v };
+    ck_assert_int_eq(answers_exact(&problem, &in, false, NULL, &exact, NULL),
+                     ASSAY_OK);
+    ck_assert_int_eq(answers_recipe(assay_recipe_find("bf16"), &problem, &in,
+                                    NULL, &answer, NULL),
+                     ASSAY_OK);
+    assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_SPECIAL, ELEMS,
+                       answer.o, o);
+    for (int r = 0; r < ROWS; r++)
+        lse[r] = (float)answer.lse[r];
+    candidate = (struct candidate){ .o = o,
+                                    .lse = lse,
+                                    .unwritten_at = { -1, -1, -1, -1 } };
+}
+
+static void teardown(void)
+{
+    assay_exact_free(&exact);
+    assay_answer_free(&answer);
+}
+
+static struct result judged(void)
+{
+    struct result r = { .recipe = answer.recipe };
+    ck_assert_int_eq(judge(&problem, answer.recipe, &candidate, &answer,
+                           &exact, &r, NULL),
+                     ASSAY_OK);
+    return r;
+}
+
+static float *row_of(int h, int i)
+{
+    return o + (i * 2 + h) * 16;
+}
+
+/* The one gate that fails, or -1 for none and -2 for more. */
+static int failing(const struct result *r)
+{
+    int one = -1;
+    for (int g = 0; g < GATES; g++)
+        if (!r->gates[g].pass)
+            one = one == -1 ? g : -2;
+    return one;
+}
+
+START_TEST(honest_passes)
+{
+    struct result r = judged();
+    ck_assert_int_eq(r.verdict, VERDICT_PASS);
+    ck_assert_int_eq(failing(&r), -1);
+    ck_assert_int_eq(r.heads, 2);
+    ck_assert_int_eq(r.heads_failed, 0);
+    ck_assert_str_eq(r.reason, "");
+    ck_assert_int_eq(r.build.mismatched, 0);
+    ck_assert(r.build.cosine > 0.9999);
+    ck_assert(r.total.rel_l2 > r.recipe_distance.rel_l2);
+}
+END_TEST
+
+START_TEST(one_ulp_passes_three_do_not)
+{
+    const struct assay_format *bf16 = assay_format_get(ASSAY_BF16);
+    float *x = row_of(1, 9);
+    for (int c = 0; c < 16; c++)
+        x[c] += copysignf((float)assay_format_ulp(bf16, x[c]), x[c]);
+    struct result r = judged();
+    ck_assert_int_eq(r.gates[GATE_BUILD].pass, 1);
+    for (int c = 0; c < 16; c++)
+        x[c] += copysignf(2 * (float)assay_format_ulp(bf16, x[c]), x[c]);
+    r = judged();
+    ck_assert_int_eq(r.gates[GATE_BUILD].pass, 0);
+    ck_assert_int_eq(r.gates[GATE_BUILD].at.h, 1);
+    ck_assert_int_eq(r.gates[GATE_BUILD].at.i, 9);
+}
+END_TEST
+
+START_TEST(one_wrong_row_fails_the_build_gate)
+{
+    float *x = row_of(0, 10);
+    float first = x[0];
+    for (int c = 0; c < 15; c++)
+        x[c] = x[c + 1];
+    x[15] = first;
+    struct result r = judged();
+    ck_assert_int_eq(r.verdict, VERDICT_WRONG);
+    ck_assert_int_eq(failing(&r), GATE_BUILD);
+    ck_assert_int_eq(r.heads_failed, 1);
+    ck_assert_msg(strstr(r.reason, "build gate at batch 0, head 0, row 10"),
+                  "%s", r.reason);
+}
+END_TEST
+
+START_TEST(nan_anywhere_is_non_finite)
+{
+    static const int places[] = { 5 * 32, ELEMS / 2, ELEMS - 1 };
+    float kept = o[places[_i]];
+    o[places[_i]] = NAN;
+    struct result r = judged();
+    ck_assert_int_eq(r.verdict, VERDICT_NON_FINITE);
+    ck_assert(r.gates[GATE_FINITE].value == 1);
+    ck_assert_int_eq(r.heads_failed, 1);
+    ck_assert(isnan(r.build.mae));
+    ck_assert(isnan(r.build.max_error));
+    o[places[_i]] = kept;
+}
+END_TEST
+
+START_TEST(dead_rows_are_exact)
+{
+    float *x = row_of(1, DEAD - 1);
+    x[3] = 1e-30f;
+    struct result r = judged();
+    ck_assert_int_eq(r.gates[GATE_DEAD_ROWS].pass, 0);
+    ck_assert_int_eq(r.gates[GATE_DEAD_ROWS].at.i, DEAD - 1);
+    ck_assert_int_eq(r.verdict, VERDICT_WRONG);
+    x[3] = 0;
+    ck_assert_int_eq(judged().verdict, VERDICT_PASS);
+    static const double bad[] = { 0, INFINITY, NAN, -1e30 };
+    for (int i = 0; i < 4; i++) {
+        lse[12 + DEAD - 1] = bad[i];
+        r = judged();
+        ck_assert_int_eq(r.gates[GATE_DEAD_ROWS].pass, 0);
+        ck_assert_int_eq(r.gates[GATE_FINITE].pass, 0);
+    }
+}
+END_TEST
+
+START_TEST(gain_fails_the_gain_gate)
+{
+    for (int i = 0; i < ELEMS; i++)
+        o[i] *= 0.99f;
+    struct result r = judged();
+    ck_assert_int_eq(r.gates[GATE_GAIN].pass, 0);
+    ck_assert_int_eq(r.heads_failed, 2);
+    ck_assert_int_eq(r.verdict, VERDICT_WRONG);
+}
+END_TEST
+
+START_TEST(small_lse_shift_fails_the_lse_gate)
+{
+    lse[11] += 0.01;
+    struct result r = judged();
+    ck_assert_int_eq(failing(&r), GATE_LSE);
+    ck_assert_int_eq(r.gates[GATE_LSE].at.h, 0);
+    ck_assert_int_eq(r.gates[GATE_LSE].at.i, 11);
+    lse[11] = NAN;
+    ck_assert_int_eq(judged().verdict, VERDICT_NON_FINITE);
+}
+END_TEST
+
+START_TEST(integrity_has_three_faces)
+{
+    candidate.guard_bytes = 1;
+    ck_assert_int_eq(judged().verdict, VERDICT_OUT_OF_BOUNDS);
+    candidate.guard_bytes = 0;
+    candidate.input_bytes = 2;
+    struct result r = judged();
+    ck_assert_int_eq(r.verdict, VERDICT_OUT_OF_BOUNDS);
+    ck_assert_int_eq(r.heads_failed, 2);
+    candidate.input_bytes = 0;
+    candidate.o_unwritten = 1;
+    ck_assert_int_eq(judged().verdict, VERDICT_UNWRITTEN);
+    candidate.o_unwritten = 0;
+    candidate.lse_unwritten = ROWS;
+    ck_assert_int_eq(judged().verdict, VERDICT_MISSING);
+    candidate.lse_unwritten = ROWS - 1;
+    ck_assert_int_eq(judged().verdict, VERDICT_UNWRITTEN);
+}
+END_TEST
+
+START_TEST(all_zero_and_sign_fail)
+{
+    memset(o, 0, sizeof o);
+    struct result r = judged();
+    ck_assert_int_eq(r.verdict, VERDICT_WRONG);
+    ck_assert_int_eq(r.heads_failed, 2);
+    ck_assert(r.build.cosine == 0);
+    for (int i = 0; i < ELEMS; i++)
+        o[i] = -answer.o[i];
+    r = judged();
+    ck_assert_int_eq(r.verdict, VERDICT_WRONG);
+    ck_assert(r.gates[GATE_GAIN].pass);
+    ck_assert(!r.gates[GATE_BUILD].pass);
+}
+END_TEST
+
+/* A jitter that is not a number must not open a gate. */
+START_TEST(nan_jitter_fails)
+{
+    row_of(0, 8)[0] += 1;
+    answer.jitter.o[8] = NAN;
+    ck_assert(!judged().gates[GATE_BUILD].pass);
+}
+END_TEST
+
+START_TEST(tables_are_sane)
+{
+    for (int v = 0; v < VERDICTS; v++) {
+        const struct verdict_row *row = verdict_get((enum verdict)v);
+        ck_assert(row->name[0]);
+        ck_assert(row->code == 0 || row->code == 1 || row->code == 3 ||
+                  row->code == 77);
+    }
+    for (int g = 0; g < GATES; g++) {
+        const struct gate_row *row = gate_get((enum gate)g);
+        ck_assert(row->name[0] && row->rule[0]);
+        ck_assert((row->limit == 1) == (row->factor > 0));
+        ck_assert_int_ne(row->verdict, VERDICT_PASS);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("judge");
+    TCase *tests = tcase_create("judge");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, honest_passes);
+    tcase_add_test(tests, one_ulp_passes_three_do_not);
+    tcase_add_test(tests, one_wrong_row_fails_the_build_gate);
+    tcase_add_loop_test(tests, nan_anywhere_is_non_finite, 0, 3);
+    tcase_add_test(tests, dead_rows_are_exact);
+    tcase_add_test(tests, gain_fails_the_gain_gate);
+    tcase_add_test(tests, small_lse_shift_fails_the_lse_gate);
+    tcase_add_test(tests, integrity_has_three_faces);
+    tcase_add_test(tests, all_zero_and_sign_fail);
+    tcase_add_test(tests, nan_jitter_fails);
+    tcase_add_test(tests, tables_are_sane);
+    suite_add_tcase(suite, tests);
+    return assay_check_main(suite);
+}
