@@ -54,6 +54,10 @@ static enum assay_status walk_link(struct walk *w, hid_t in, const char *name,
                           w->path, full, object.rc);
     if (object.type == H5O_TYPE_DATASET)
         return w->dataset(w, full, err);
+    if (object.type != H5O_TYPE_GROUP)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: %s is neither a group nor a dataset", w->path,
+                          full);
     hid_t group;
     enum assay_status st = h5_open_group(w->path, in, name, &group, err);
     if (st == ASSAY_OK)

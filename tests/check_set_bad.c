@@ -81,19 +81,36 @@ static const char *last(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The sentence has the file, the case, and the object's own name. */
-static void expect(const char *what, const char *object, int check)
+static enum assay_status check_only(struct assay_error *err)
 {
-    struct assay_error err = { 0 };
+    struct assay_set *set;
+    enum assay_status st = assay_set_open(bad, &set, err);
+    if (st == ASSAY_OK)
+        st = assay_set_check(set, NULL, NULL, err);
+    assay_set_close(set);
+    return st;
+}
+
+/* Reading and checking both refuse, each for itself, with a sentence that has
+ * the file, the case and the object's own name; what is sound by itself and
+ * only another shape or type is another content to the check. */
+static void expect(const char *what, const char *object)
+{
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(object, "/"), object);
-    enum assay_status st = made_read(bad, check, &err);
-    ck_assert_msg(st == ASSAY_FORMAT, "%s, %s: status %d: %s", what, object,
-                  (int)st, err.text);
-    ck_assert_int_eq(err.status, st);
-    ck_assert_msg(strstr(err.text, bad) && strstr(err.text, name) &&
-                      strstr(err.text, last(object)),
-                  "%s, %s: \"%s\"", what, object, err.text);
+    for (int check = 0; check < 2; check++) {
+        struct assay_error err = { 0 };
+        enum assay_status st =
+            check ? check_only(&err) : made_read(bad, 0, &err);
+        ck_assert_msg(st == ASSAY_FORMAT, "%s, %s, check %d: status %d: %s",
+                      what, object, check, (int)st, err.text);
+        ck_assert_int_eq(err.status, st);
+        ck_assert_msg(
+            strstr(err.text, bad) &&
+                ((strstr(err.text, name) && strstr(err.text, last(object))) ||
+                 (check && strstr(err.text, "content hash"))),
+            "%s, %s, check %d: \"%s\"", what, object, check, err.text);
+    }
 }
 
 /* ---- damage that only the hashes see ---- */
@@ -121,7 +138,7 @@ START_TEST(one_byte)
         H5Gclose(cases);
         H5Fclose(id);
         if (n > 0)
-            expect("the data have changed", objects[i], 0);
+            expect("the data have changed", objects[i]);
     }
 }
 END_TEST
@@ -213,6 +230,21 @@ static int is_optional(const char *path)
            (strncmp(slash, "/recipes/", 9) == 0 && !strchr(slash + 9, '/'));
 }
 
+/* To the check, what is missing is only another content. */
+static void expect_missing(const char *object)
+{
+    struct assay_error err = { 0 };
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(object, "/"), object);
+    ck_assert_int_eq(made_read(bad, 0, &err), ASSAY_FORMAT);
+    ck_assert_msg(strstr(err.text, bad) && strstr(err.text, name) &&
+                      strstr(err.text, last(object)) &&
+                      strstr(err.text, "lacks"),
+                  "%s: %s", object, err.text);
+    ck_assert_int_eq(check_only(&err), ASSAY_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.text, "content hash"));
+}
+
 START_TEST(missing)
 {
     for (int i = 0; i < n_objects; i++) {
@@ -226,7 +258,7 @@ START_TEST(missing)
             ck_assert_int_eq(made_read(bad, 1, &err), ASSAY_FORMAT);
         else if (kinds[i] == H5O_TYPE_DATASET ||
                  strcmp(last(objects[i]), "recipes") == 0)
-            expect("missing", objects[i], 0);
+            expect_missing(objects[i]);
         else
             ck_assert_int_eq(made_read(bad, 0, &err), ASSAY_FORMAT);
     }
@@ -259,6 +291,8 @@ struct place {
     hid_t type; /* as it was */
     int rank;
     hsize_t dims[8];
+    size_t bytes;
+    void *data;
 };
 
 static void other_type(const struct place *p)
@@ -362,20 +396,26 @@ static void chunk_missing(const struct place *p)
     H5Pclose(creation);
 }
 
+/* The very data and hash, but kept elsewhere. */
 static void external_data(const struct place *p)
 {
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_external(creation, "/dev/zero", 0, H5F_UNLIMITED);
+    FILE *raw = fopen("raw.bin", "wb");
+    ck_assert_uint_eq(fwrite(p->data, 1, p->bytes, raw), p->bytes);
+    fclose(raw);
+    H5Pset_external(creation, "raw.bin", 0, p->bytes ? p->bytes : 1);
     H5Dclose(replace(p->in, p->name, p->type, p->rank, p->dims, creation));
     H5Pclose(creation);
 }
 
 static void virtual_data(const struct place *p)
 {
+    char source[256];
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     hid_t space = H5Screate_simple(p->rank, p->dims, NULL);
-    if (H5Sget_simple_extent_npoints(space) > 0)
-        H5Pset_virtual(creation, space, good, "cases/x", space);
+    snprintf(source, sizeof source, "cases/%s", p->name);
+    if (p->bytes > 0)
+        H5Pset_virtual(creation, space, good, source, space);
     H5Dclose(dataset(p->in, p->name, p->type, space, creation));
     H5Sclose(space);
     H5Pclose(creation);
@@ -478,19 +518,27 @@ START_TEST(something_else)
         hid_t cases = H5Gopen2(id, "cases", H5P_DEFAULT);
         hid_t old = H5Dopen2(cases, objects[i], H5P_DEFAULT);
         hid_t space = H5Dget_space(old);
-        struct place p = { id, cases, objects[i], H5Dget_type(old), 0, { 0 } };
+        struct place p = { .file = id,
+                           .in = cases,
+                           .name = objects[i],
+                           .type = H5Dget_type(old),
+                           .bytes = H5Dget_storage_size(old) };
+        p.data = malloc(p.bytes + 1);
+        if (p.bytes > 0)
+            H5Dread(old, p.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, p.data);
         hssize_t count = H5Sget_simple_extent_npoints(space);
         p.rank = H5Sget_simple_extent_dims(space, p.dims, NULL);
         H5Ldelete(cases, objects[i], H5P_DEFAULT);
         wrongs[_i].put(&p);
         copy_attributes(old, cases, objects[i]);
+        free(p.data);
         H5Tclose(p.type);
         H5Sclose(space);
         H5Dclose(old);
         H5Gclose(cases);
         H5Fclose(id);
         if (count > 0 || wrongs[_i].empty_too)
-            expect(wrongs[_i].what, objects[i], 0);
+            expect(wrongs[_i].what, objects[i]);
     }
 }
 END_TEST
