@@ -10,8 +10,8 @@
 enum { EXACT_KEY_TILE = 512 };
 
 static struct blocked_job exact_job(const struct assay_problem *p,
-                                    const void *q, const void *k, const void *v,
-                                    void *o, double *lse)
+                                    const float *q, const float *k,
+                                    const float *v, void *o, double *lse)
 {
     return (struct blocked_job){
         .p = p,

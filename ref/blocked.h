@@ -13,9 +13,9 @@ enum { BLOCKED_QUERY_TILE = 128 };
 
 struct blocked_job {
     const struct assay_problem *p;
-    const void *q, *k, *v; /* float; binary64 sums widen them first */
-    double score_scale;    /* times q.k gives log2 units */
-    double value_scale;    /* times O */
+    const float *q, *k, *v;
+    double score_scale;                  /* times q.k gives log2 units */
+    double value_scale;                  /* times O */
     const struct assay_format *p_format; /* NULL: P is not rounded */
     int64_t key_tile;
     void *o; /* float with f32, double with f64; may be NULL */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The blocked engine, written once for both widths. The includer defines
- * REAL, GEMM, EXP2 and ROUND_P(job, n, p), and calls engine().
+ * REAL, GEMM, EXP2, ROUND_P(job, n, p) and load(), and calls engine().
  *
  * A row keeps m (the maximum so far, in log2 units), l (the sum of P, in
  * double) and acc (the sum of P times V). P is relative to m at the time its
@@ -11,6 +11,8 @@
 struct rows {
     REAL *s;   /* [BLOCKED_QUERY_TILE][key_tile] scores, then P */
     REAL *acc; /* [BLOCKED_QUERY_TILE][dv] */
+    REAL *q;   /* [BLOCKED_QUERY_TILE][dk], for load() */
+    REAL *kv;  /* [key_tile][dk or dv], for load() */
     REAL *m, *base, *alpha;
     double *l;
 };
@@ -19,6 +21,8 @@ static void rows_free(struct rows *w)
 {
     assay_free(w->s);
     assay_free(w->acc);
+    assay_free(w->q);
+    assay_free(w->kv);
     assay_free(w->m);
     assay_free(w->l);
 }
@@ -33,6 +37,12 @@ static enum assay_status rows_new(const struct blocked_job *job, struct rows *w,
             ASSAY_OK ||
         (st = assay_alloc("an output tile", n * job->p->dv, sizeof *w->acc,
                           &w->acc, err)) != ASSAY_OK ||
+        (st = assay_alloc("a query tile", n * job->p->dk, sizeof *w->q, &w->q,
+                          err)) != ASSAY_OK ||
+        (st = assay_alloc(
+             "a key tile",
+             kt * (job->p->dk > job->p->dv ? job->p->dk : job->p->dv),
+             sizeof *w->kv, &w->kv, err)) != ASSAY_OK ||
         (st = assay_alloc("row state", 3 * n, sizeof *w->m, &w->m, err)) !=
             ASSAY_OK ||
         (st = assay_alloc("row sums", n, sizeof *w->l, &w->l, err)) !=
@@ -137,13 +147,22 @@ static bool has_special(int64_t rows, int64_t width, int64_t step,
     return false;
 }
 
+/* Rows of one head from an input tensor, as the engine's REAL: in place, or
+ * widened into `room`; *step is from row to row of what is returned. */
+static const REAL *load(const float *from, int64_t rows, int64_t width,
+                        int64_t heads, REAL *room, int *step);
+
 /* acc += P V. A tile whose rows see different keys goes row by row where V
  * is not finite: zero times NaN must not reach a row that does not see it. */
 static void add_values(const struct blocked_job *job, struct rows *w,
-                       struct block at, const REAL *v, int64_t j0, int64_t n)
+                       struct block at, int64_t j0, int64_t n)
 {
     const struct assay_problem *p = job->p;
-    const int step = (int)(p->hk * p->dv), width = (int)p->dv;
+    const int width = (int)p->dv;
+    int step;
+    const REAL *v = load(job->v + assay_row_offset(p->nk, p->hk, p->dv, at.b,
+                                                   j0, at.h / (p->hq / p->hk)),
+                         n, p->dv, p->hk, w->kv, &step);
     bool ragged = visible_in_tile(p, at.i0, j0, n) < n;
     if (!ragged || !has_special(n, p->dv, step, v)) {
         GEMM(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)at.rows, width,
@@ -184,10 +203,11 @@ static void one_block(const struct blocked_job *job, struct rows *w,
                       struct block at)
 {
     const struct assay_problem *p = job->p;
-    const int64_t kv = at.h / (p->hq / p->hk);
-    const REAL *q = (const REAL *)job->q +
-                    assay_row_offset(p->nq, p->hq, p->dk, at.b, at.i0, at.h);
     const int64_t seen = assay_problem_visible(p, at.i0 + at.rows - 1);
+    int q_step, k_step;
+    const REAL *q =
+        load(job->q + assay_row_offset(p->nq, p->hq, p->dk, at.b, at.i0, at.h),
+             at.rows, p->dk, p->hq, w->q, &q_step);
     for (int r = 0; r < at.rows; r++) {
         w->m[r] = -INFINITY;
         w->l[r] = 0;
@@ -196,21 +216,20 @@ static void one_block(const struct blocked_job *job, struct rows *w,
         w->acc[c] = 0;
     for (int64_t j0 = 0; j0 < seen; j0 += job->key_tile) {
         int64_t n = seen - j0 < job->key_tile ? seen - j0 : job->key_tile;
+        const REAL *k =
+            load(job->k + assay_row_offset(p->nk, p->hk, p->dk, at.b, j0,
+                                           at.h / (p->hq / p->hk)),
+                 n, p->dk, p->hk, w->kv, &k_step);
         GEMM(CblasRowMajor, CblasNoTrans, CblasTrans, (int)at.rows, (int)n,
-             (int)p->dk, (REAL)job->score_scale, q, (int)(p->hq * p->dk),
-             (const REAL *)job->k +
-                 assay_row_offset(p->nk, p->hk, p->dk, at.b, j0, kv),
-             (int)(p->hk * p->dk), 0, w->s, (int)job->key_tile);
+             (int)p->dk, (REAL)job->score_scale, q, q_step, k, k_step, 0, w->s,
+             (int)job->key_tile);
         softmax_tile(job, w, at, j0, n);
-        add_values(job, w, at,
-                   (const REAL *)job->v +
-                       assay_row_offset(p->nk, p->hk, p->dv, at.b, j0, kv),
-                   j0, n);
+        add_values(job, w, at, j0, n);
     }
     finish(job, w, at);
 }
 
-/* q, k, v and o of the job point to REAL here. */
+/* o of the job points to REAL. */
 static enum assay_status engine(const struct blocked_job *job,
                                 const struct assay_run *run,
                                 struct assay_error *err)

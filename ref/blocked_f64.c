@@ -33,37 +33,21 @@ static void round_through_f32(const struct assay_format *format, int64_t n,
 
 #include "blocked_engine.h"
 
-static enum assay_status widen(const char *what, int64_t n, const float *x,
-                               double **out, struct assay_error *err)
+/* Tile by tile: a copy of whole inputs in binary64 would be the largest
+ * memory of all. */
+static const double *load(const float *from, int64_t rows, int64_t width,
+                          int64_t heads, double *room, int *step)
 {
-    enum assay_status st = assay_alloc(what, n, sizeof **out, out, err);
-    for (int64_t i = 0; st == ASSAY_OK && i < n; i++)
-        (*out)[i] = x[i];
-    return st;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < width; c++)
+            room[r * width + c] = from[r * heads * width + c];
+    *step = (int)width;
+    return room;
 }
 
 enum assay_status blocked_f64(const struct blocked_job *job,
                               const struct assay_run *run,
                               struct assay_error *err)
 {
-    const struct assay_problem *p = job->p;
-    double *q = NULL, *k = NULL, *v = NULL;
-    enum assay_status st;
-    if ((st = widen("q", assay_problem_q_elems(p), job->q, &q, err)) !=
-            ASSAY_OK ||
-        (st = widen("k", assay_problem_k_elems(p), job->k, &k, err)) !=
-            ASSAY_OK ||
-        (st = widen("v", assay_problem_v_elems(p), job->v, &v, err)) !=
-            ASSAY_OK)
-        goto out;
-    struct blocked_job wide = *job;
-    wide.q = q;
-    wide.k = k;
-    wide.v = v;
-    st = engine(&wide, run, err);
-out:
-    assay_free(q);
-    assay_free(k);
-    assay_free(v);
-    return st;
+    return engine(job, run, err);
 }

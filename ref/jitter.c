@@ -178,8 +178,8 @@ static void one_row(const struct model *m, struct scratch *x, const float *s,
     m->jitter_o[row] = m->jitter_lse[row] = 0;
     if (n == 0)
         return;
-    double q = norm(p->dk, (const float *)m->job->q +
-                               assay_row_offset(p->nq, p->hq, p->dk, b, i, h));
+    double q =
+        norm(p->dk, m->job->q + assay_row_offset(p->nq, p->hq, p->dk, b, i, h));
     double noise = U32 * (NOISE_DOT * fabs(m->job->score_scale) * M_LN2 * q *
                               m->k_top[b * p->hk + kv] +
                           NOISE_EXP);
@@ -208,12 +208,10 @@ static void one_block(const struct model *m, struct scratch *x, int64_t b,
     if (n > 0)
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)n,
                     (int)p->dk, (float)m->job->score_scale,
-                    (const float *)m->job->q +
-                        assay_row_offset(p->nq, p->hq, p->dk, b, i0, h),
+                    m->job->q + assay_row_offset(p->nq, p->hq, p->dk, b, i0, h),
                     (int)(p->hq * p->dk),
-                    (const float *)m->job->k +
-                        assay_row_offset(p->nk, p->hk, p->dk, b, 0,
-                                         h / (p->hq / p->hk)),
+                    m->job->k + assay_row_offset(p->nk, p->hk, p->dk, b, 0,
+                                                 h / (p->hq / p->hk)),
                     (int)(p->hk * p->dk), 0, x->s, (int)p->nk);
     for (int64_t r = 0; r < rows; r++)
         one_row(m, x, x->s + r * p->nk, b, h, i0 + r);
@@ -277,9 +275,9 @@ enum assay_status jitter_model(const struct blocked_job *job, const float *o,
         k_top[i] = 0;
     for (int64_t r = 0; r < keys; r++) {
         double *top = &k_top[r / p->nk / p->hk * p->hk + r % p->hk];
-        double n = norm(p->dk, (const float *)job->k + r * p->dk);
+        double n = norm(p->dk, job->k + r * p->dk);
         *top = n > *top ? n : *top;
-        v_norm[r] = (float)norm(p->dv, (const float *)job->v + r * p->dv);
+        v_norm[r] = (float)norm(p->dv, job->v + r * p->dv);
     }
     struct model m = { job, o, v_norm, k_top, jitter_o, jitter_lse };
     int blas = blas_one_thread();
