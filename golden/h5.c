@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A lying type must not ask for memory. */
+enum { MAX_TEXT_BYTES = 1 << 20 };
+
 void h5_init(void)
 {
     /* after a failed write, closing at exit can only repeat the failure */
@@ -98,18 +101,48 @@ enum assay_status h5_create_group(const char *path, hid_t in, const char *name,
     return *group < 0 ? h5_fail(err, path, name) : ASSAY_OK;
 }
 
+enum link { LINK_NONE, LINK_ELSEWHERE, LINK_HARD };
+
+/* Every step is looked at before it is taken: following a link to another
+ * file would open that file, which may be a FIFO. */
+static enum link follow(hid_t in, const char *name)
+{
+    char prefix[512];
+    H5L_info_t link;
+    size_t n = strlen(name);
+    if (n == 0 || n >= sizeof prefix)
+        return LINK_NONE;
+    for (size_t i = 1; i <= n; i++)
+        if (name[i] == '/' || name[i] == '\0') {
+            memcpy(prefix, name, i);
+            prefix[i] = '\0';
+            if (H5Lexists(in, prefix, H5P_DEFAULT) <= 0 ||
+                H5Lget_info(in, prefix, &link, H5P_DEFAULT) < 0) {
+                H5Eclear2(H5E_DEFAULT);
+                return LINK_NONE;
+            }
+            if (link.type != H5L_TYPE_HARD)
+                return LINK_ELSEWHERE;
+        }
+    return LINK_HARD;
+}
+
 enum assay_status h5_check_link(const char *path, hid_t in, const char *name,
                                 H5O_type_t kind, struct assay_error *err)
 {
-    H5L_info_t link;
     H5O_info_t object;
     const char *kind_name = kind == H5O_TYPE_GROUP ? "group" : "dataset";
-    if (!h5_exists(in, name))
+    switch (follow(in, name)) {
+    case LINK_NONE:
         return assay_fail(err, ASSAY_FORMAT, "%s: lacks the %s %s", path,
                           kind_name, name);
-    if (H5Lget_info(in, name, &link, H5P_DEFAULT) < 0 ||
-        link.type != H5L_TYPE_HARD ||
-        H5Oget_info_by_name(in, name, &object, H5P_DEFAULT) < 0 ||
+    case LINK_ELSEWHERE:
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: %s is a link to elsewhere, not a %s", path, name,
+                          kind_name);
+    case LINK_HARD: break;
+    }
+    if (H5Oget_info_by_name(in, name, &object, H5P_DEFAULT) < 0 ||
         object.type != kind)
         return assay_fail(err, ASSAY_FORMAT, "%s: %s is not a %s", path, name,
                           kind_name);
@@ -132,24 +165,6 @@ void h5_close_group(hid_t *id)
     if (*id >= 0)
         H5Gclose(*id);
     *id = -1;
-}
-
-bool h5_exists(hid_t in, const char *name)
-{
-    char prefix[512];
-    size_t n = strlen(name);
-    if (n == 0 || n >= sizeof prefix)
-        return false;
-    for (size_t i = 1; i <= n; i++)
-        if (name[i] == '/' || name[i] == '\0') {
-            memcpy(prefix, name, i);
-            prefix[i] = '\0';
-            if (H5Lexists(in, prefix, H5P_DEFAULT) <= 0) {
-                H5Eclear2(H5E_DEFAULT);
-                return false;
-            }
-        }
-    return true;
 }
 
 struct names {
@@ -304,6 +319,13 @@ enum assay_status h5_read_text(const char *path, hid_t at, const char *name,
             st = h5_fail(err, path, name);
     } else if (st == ASSAY_OK) {
         size_t n = H5Tget_size(type);
+        if (n > MAX_TEXT_BYTES) {
+            st = assay_fail(err, ASSAY_FORMAT,
+                            "%s: attribute %s is a string of %zu bytes, at "
+                            "most %d are read",
+                            path, name, n, MAX_TEXT_BYTES);
+            goto out;
+        }
         *text = calloc(n + 1, 1); /* a padded string has no terminator */
         if (!*text || H5Aread(attribute, type, *text) < 0)
             st = h5_fail(err, path, name);
@@ -311,6 +333,7 @@ enum assay_status h5_read_text(const char *path, hid_t at, const char *name,
             while (n > 0 && (*text)[n - 1] == ' ')
                 (*text)[--n] = '\0';
     }
+out:
     close_attribute(attribute, type);
     if (st != ASSAY_OK) {
         free(*text);

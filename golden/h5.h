@@ -46,11 +46,9 @@ enum assay_status h5_open_group(const char *path, hid_t in, const char *name,
 /* Closes if open, and marks the id as closed. */
 void h5_close_group(hid_t *id);
 
-/* Whether `name`, one or more links deep, is there. */
-bool h5_exists(hid_t in, const char *name);
-
-/* ASSAY_FORMAT unless `name` is an object of that kind in this very file:
- * soft and external links could name other files, or themselves. */
+/* ASSAY_FORMAT unless `name`, one or more links deep, is an object of that
+ * kind in this very file: soft and external links could name other files, or
+ * themselves. */
 enum assay_status h5_check_link(const char *path, hid_t in, const char *name,
                                 H5O_type_t kind, struct assay_error *err);
 

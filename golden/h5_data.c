@@ -62,28 +62,45 @@ static void hex_of(XXH128_hash_t hash, char hex[H5_HASH_CHARS + 1])
              (uint64_t)hash.high64, (uint64_t)hash.low64);
 }
 
+/* The library can make the groups on the way, but then they keep the time. */
+static enum assay_status make_groups(const char *path, hid_t in,
+                                     const char *name, struct assay_error *err)
+{
+    char prefix[256];
+    enum assay_status st = ASSAY_OK;
+    for (const char *c = name; st == ASSAY_OK && (c = strchr(c, '/')); c++) {
+        hid_t group = -1;
+        snprintf(prefix, sizeof prefix, "%.*s", (int)(c - name), name);
+        if (H5Lexists(in, prefix, H5P_DEFAULT) <= 0)
+            st = h5_create_group(path, in, prefix, &group, err);
+        h5_close_group(&group);
+    }
+    return st;
+}
+
 static enum assay_status write_new(const char *path, hid_t in, const char *name,
                                    enum h5_type type,
                                    const struct h5_shape *shape,
                                    const void *data, hid_t *set,
                                    struct assay_error *err)
 {
-    hid_t links = H5Pcreate(H5P_LINK_CREATE);
+    *set = -1;
+    enum assay_status st = make_groups(path, in, name, err);
+    if (st != ASSAY_OK)
+        return st;
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     hid_t space = H5Screate_simple(shape->rank, shape->dims, NULL);
-    H5Pset_create_intermediate_group(links, 1);
     H5Pset_obj_track_times(creation, false);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-    *set = H5Dcreate2(in, name, file_type(type), space, links, creation,
+    *set = H5Dcreate2(in, name, file_type(type), space, H5P_DEFAULT, creation,
                       H5P_DEFAULT);
     bool ok = *set >= 0 && (h5_shape_count(shape) == 0 ||
                             H5Dwrite(*set, file_type(type), H5S_ALL, H5S_ALL,
                                      H5P_DEFAULT, data) >= 0);
-    enum assay_status st = ok ? ASSAY_OK : h5_fail(err, path, name);
+    st = ok ? ASSAY_OK : h5_fail(err, path, name);
     H5Sclose(space);
     H5Pclose(creation);
-    H5Pclose(links);
     return st;
 }
 
@@ -136,6 +153,41 @@ static enum assay_status shape_of(const char *path, const char *name, hid_t set,
     return st;
 }
 
+/* Golden data lie in the file itself: external and virtual storage would read
+ * whatever the file names. Deflate may come once, since each turn grows the
+ * data up to 1032-fold. */
+static enum assay_status check_creation(const char *path, const char *name,
+                                        hid_t set, struct assay_error *err)
+{
+    hid_t creation = H5Dget_create_plist(set);
+    H5D_layout_t layout = H5Pget_layout(creation);
+    int filters = H5Pget_nfilters(creation), deflates = 0, unknown = 0;
+    bool inside = layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED ||
+                  layout == H5D_COMPACT;
+    inside = inside && H5Pget_external_count(creation) == 0;
+    for (int i = 0; i < filters; i++) {
+        unsigned flags, config;
+        size_t n = 0;
+        H5Z_filter_t filter = H5Pget_filter2(creation, (unsigned)i, &flags, &n,
+                                             NULL, 0, NULL, &config);
+        deflates += filter == H5Z_FILTER_DEFLATE;
+        unknown += filter != H5Z_FILTER_DEFLATE &&
+                   filter != H5Z_FILTER_SHUFFLE &&
+                   filter != H5Z_FILTER_FLETCHER32;
+    }
+    H5Pclose(creation);
+    if (!inside)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: %s keeps its data outside of the file", path,
+                          name);
+    if (unknown || deflates > 1)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: %s has a filter other than shuffle, fletcher32 "
+                          "and one deflate",
+                          path, name);
+    return ASSAY_OK;
+}
+
 /* Storage must hold every element: a chunk that was never written reads as
  * zeros, and a lying header asks for memory that no file stands behind.
  * Deflate shrinks at most 1032-fold. */
@@ -181,7 +233,9 @@ static enum assay_status info_of(const char *path, const char *name, hid_t set,
                           "use",
                           path, name);
     *type = (enum h5_type)t;
-    enum assay_status st = shape_of(path, name, set, shape, err);
+    enum assay_status st = check_creation(path, name, set, err);
+    if (st == ASSAY_OK)
+        st = shape_of(path, name, set, shape, err);
     return st == ASSAY_OK
                ? check_storage(path, name, set, shape, types[t].bytes, err)
                : st;

@@ -17,8 +17,9 @@ enum { MAX_DEPTH = 16 };
 
 struct walk {
     const char *path;
-    enum assay_status (*dataset)(struct walk *, hid_t in, const char *name,
-                                 const char *full, struct assay_error *);
+    hid_t root; /* where full names begin */
+    enum assay_status (*dataset)(struct walk *, const char *full,
+                                 struct assay_error *);
     enum assay_status (*group)(struct walk *, hid_t group, const char *full,
                                struct assay_error *);
     XXH3_state_t *state;
@@ -47,8 +48,16 @@ static enum assay_status walk_link(struct walk *w, hid_t in, const char *name,
         return assay_fail(err, ASSAY_FORMAT,
                           "%s: %s is a link to elsewhere, not data", w->path,
                           full);
+    if (object.rc != 1) /* few objects could be made to look like very many */
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: %s has %u names in the file, must have one",
+                          w->path, full, object.rc);
     if (object.type == H5O_TYPE_DATASET)
-        return w->dataset(w, in, name, full, err);
+        return w->dataset(w, full, err);
+    if (object.type != H5O_TYPE_GROUP)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: %s is neither a group nor a dataset", w->path,
+                          full);
     hid_t group;
     enum assay_status st = h5_open_group(w->path, in, name, &group, err);
     if (st == ASSAY_OK)
@@ -108,8 +117,8 @@ static enum assay_status attribute_text(struct walk *w, hid_t at,
                  : ASSAY_OK;
 }
 
-static enum assay_status hash_attributes(struct walk *w, hid_t at,
-                                         struct assay_error *err)
+static enum assay_status hash_attributes(struct walk *w, const char *full,
+                                         hid_t at, struct assay_error *err)
 {
     H5O_info_t info;
     enum assay_status st = ASSAY_OK;
@@ -127,7 +136,7 @@ static enum assay_status hash_attributes(struct walk *w, hid_t at,
         }
         free(text);
     }
-    return st;
+    return st == ASSAY_OK ? st : assay_fail_in(err, st, "%s", full);
 }
 
 static enum assay_status hash_group(struct walk *w, hid_t group,
@@ -135,17 +144,17 @@ static enum assay_status hash_group(struct walk *w, hid_t group,
 {
     feed(w, "group");
     feed(w, full);
-    return hash_attributes(w, group, err);
+    return hash_attributes(w, full, group, err);
 }
 
-static enum assay_status hash_dataset(struct walk *w, hid_t in,
-                                      const char *name, const char *full,
+static enum assay_status hash_dataset(struct walk *w, const char *full,
                                       struct assay_error *err)
 {
     enum h5_type type;
     struct h5_shape shape;
     char number[32];
-    enum assay_status st = h5_data_info(w->path, in, name, &type, &shape, err);
+    enum assay_status st =
+        h5_data_info(w->path, w->root, full, &type, &shape, err);
     if (st != ASSAY_OK)
         return st;
     feed(w, "dataset");
@@ -155,10 +164,10 @@ static enum assay_status hash_dataset(struct walk *w, hid_t in,
         snprintf(number, sizeof number, "%" PRIuHSIZE, shape.dims[i]);
         feed(w, number);
     }
-    hid_t set = H5Dopen2(in, name, H5P_DEFAULT);
+    hid_t set = H5Dopen2(w->root, full, H5P_DEFAULT);
     if (set < 0)
         return h5_fail(err, w->path, full);
-    st = hash_attributes(w, set, err);
+    st = hash_attributes(w, full, set, err);
     H5Dclose(set);
     return st;
 }
@@ -177,6 +186,7 @@ enum assay_status h5_content_hash(const char *path, hid_t in, const char *group,
         return assay_fail(err, ASSAY_MEMORY, "no memory for a hash");
     XXH3_128bits_reset(w.state);
     st = h5_open_group(path, in, group, &id, err);
+    w.root = id;
     if (st == ASSAY_OK)
         st = walk_group(&w, id, "", 0, err);
     if (st == ASSAY_OK) {
@@ -190,8 +200,7 @@ enum assay_status h5_content_hash(const char *path, hid_t in, const char *group,
 }
 
 /* A bad dataset is told and remembered; the walk goes on. */
-static enum assay_status check_dataset(struct walk *w, hid_t in,
-                                       const char *name, const char *full,
+static enum assay_status check_dataset(struct walk *w, const char *full,
                                        struct assay_error *err)
 {
     struct assay_error mine;
@@ -200,12 +209,12 @@ static enum assay_status check_dataset(struct walk *w, hid_t in,
     void *data = NULL;
     (void)err;
     enum assay_status st =
-        h5_data_info(w->path, in, name, &type, &shape, &mine);
+        h5_data_info(w->path, w->root, full, &type, &shape, &mine);
     if (st == ASSAY_OK)
         st = assay_alloc(full, h5_shape_count(&shape), h5_type_bytes(type),
                          &data, &mine);
     if (st == ASSAY_OK)
-        st = h5_read_data(w->path, in, name, type, &shape, data, &mine);
+        st = h5_read_data(w->path, w->root, full, type, &shape, data, &mine);
     assay_free(data);
     if (w->each)
         w->each(w->context, full, st == ASSAY_OK ? NULL : mine.text);
@@ -229,6 +238,7 @@ enum assay_status h5_check_hashes(const char *path, hid_t in, const char *group,
                       .err = err };
     hid_t id = -1;
     enum assay_status st = h5_open_group(path, in, group, &id, err);
+    w.root = id;
     if (st == ASSAY_OK)
         st = walk_group(&w, id, "", 0, err);
     h5_close_group(&id);

@@ -10,6 +10,7 @@
 
 #include "assay/memory.h"
 #include "golden/safetensors.h"
+#include "golden/term.h"
 
 struct head {
     char *name; /* of the case */
@@ -233,6 +234,25 @@ static char *case_name(const char *path, const char *q_name)
     return name;
 }
 
+/* Case names are typed, printed and made into paths. */
+static enum assay_status check_name(const struct heads *h, const char *name,
+                                    struct assay_error *err)
+{
+    enum { LONGEST = 255 };
+    if (strlen(name) > LONGEST)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: a case would be named %.40s... of %zu bytes, at "
+                          "most %d are allowed",
+                          h->path, name, strlen(name), LONGEST);
+    for (const char *c = name; *c; c++)
+        if (term_is_control(c))
+            return assay_fail(err, ASSAY_FORMAT,
+                              "%s: a case would be named %s, with a control "
+                              "character in it",
+                              h->path, name);
+    return ASSAY_OK;
+}
+
 static enum assay_status find_part(const struct heads *h,
                                    const struct assay_safetensors_tensor *q,
                                    int part,
@@ -265,7 +285,8 @@ static enum assay_status add_head(struct heads *h,
     if (!head->name)
         return assay_fail(err, ASSAY_MEMORY, "no memory for a case name");
     h->count++;
-    if ((st = find_part(h, q, 1, &head->part[1], err)) == ASSAY_OK &&
+    if ((st = check_name(h, head->name, err)) == ASSAY_OK &&
+        (st = find_part(h, q, 1, &head->part[1], err)) == ASSAY_OK &&
         (st = find_part(h, q, 2, &head->part[2], err)) == ASSAY_OK &&
         (st = find_format(h, head, err)) == ASSAY_OK &&
         (st = find_sizes(h, head, err)) == ASSAY_OK &&

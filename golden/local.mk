@@ -4,12 +4,13 @@ golden_libgolden_la_SOURCES = \
 	golden/answers.c golden/answers.h golden/case.c golden/h5.c \
 	golden/h5.h golden/h5_data.c golden/h5_walk.c golden/heads.c \
 	golden/heads.h golden/json.c golden/json.h golden/safetensors.c \
-	golden/safetensors.h golden/safetensors_dtype.def golden/select.c \
-	golden/select.h golden/set.h golden/set_layout.h golden/set_read.c \
-	golden/set_size.def golden/set_write.c golden/temp_file.c \
-	golden/temp_file.h golden/term.c golden/term.h golden/verb.c \
-	golden/verb.h golden/verb_generate.c golden/verb_show.c \
-	golden/verb_verify.c verb.def
+	golden/safetensors.h golden/safetensors_dtype.def \
+	golden/safetensors_header.c golden/safetensors_header.h \
+	golden/select.c golden/select.h golden/set.h golden/set_layout.h \
+	golden/set_read.c golden/set_size.def golden/set_write.c \
+	golden/temp_file.c golden/temp_file.h golden/term.c golden/term.h \
+	golden/verb.c golden/verb.h golden/verb_generate.c \
+	golden/verb_show.c golden/verb_verify.c verb.def
 golden_libgolden_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(HDF5_CFLAGS) \
 	$(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)
 golden_libgolden_la_LIBADD = $(HDF5_LIBS) $(JANSSON_LIBS) $(SMARTCOLS_LIBS) \

@@ -11,6 +11,7 @@
 #include "golden/h5.h"
 #include "golden/set.h"
 #include "golden/set_layout.h"
+#include "golden/term.h"
 
 struct assay_set {
     char *path;
@@ -72,6 +73,18 @@ static enum assay_status list_cases(struct assay_set *set,
         (st = h5_list(set->path, set->cases, &set->names, &set->count, err)) !=
             ASSAY_OK)
         return st;
+    if (strlen(set->hash) != H5_HASH_CHARS ||
+        strspn(set->hash, "0123456789abcdef") != H5_HASH_CHARS)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: content_hash \"%.40s\" is no hash", set->path,
+                          set->hash);
+    for (size_t i = 0; i < set->count; i++)
+        for (const char *c = set->names[i]; *c; c++)
+            if (term_is_control(c))
+                return assay_fail(err, ASSAY_FORMAT,
+                                  "%s: the name of case %.80s has a control "
+                                  "character in it",
+                                  set->path, set->names[i]);
     if ((int64_t)set->count != count)
         return assay_fail(err, ASSAY_FORMAT,
                           "%s: says it has %" PRId64 " cases and has %zu",

@@ -44,7 +44,9 @@ static void iso_date(char *text, size_t n)
     const char *epoch = getenv("SOURCE_DATE_EPOCH");
     time_t now = epoch ? (time_t)strtoll(epoch, NULL, 10) : time(NULL);
     struct tm utc;
-    strftime(text, n, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    if (!gmtime_r(&now, &utc) || /* a year that no int holds */
+        strftime(text, n, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+        snprintf(text, n, "unknown");
 }
 
 static void cpu_name(char *text, size_t n)

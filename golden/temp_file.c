@@ -36,6 +36,9 @@ enum assay_status temp_file_begin(const char *final, struct temp_file *file,
                                   struct assay_error *err)
 {
     struct stat info;
+    if (!*final) /* the temporary name would be a good one */
+        return assay_fail(err, ASSAY_FILE,
+                          "\"\": cannot be written: a file needs a name");
     int n = snprintf(file->path, sizeof file->path, "%s.%ld.tmp", final,
                      (long)getpid());
     if (n < 0 || (size_t)n >= sizeof file->path)

@@ -78,6 +78,20 @@ struct table {
     bool failed;
 };
 
+bool term_is_control(const char *c)
+{
+    unsigned char first = (unsigned char)c[0], next = (unsigned char)c[!!first];
+    return first < 0x20 || first == 0x7f ||
+           (first == 0xc2 && next >= 0x80 && next < 0xa0);
+}
+
+void term_plain(char *text)
+{
+    for (char *c = text; *c; c++)
+        if (term_is_control(c))
+            *c = '?';
+}
+
 bool term_colour(FILE *out)
 {
     const char *no = getenv("NO_COLOR"), *kind = getenv("TERM");
@@ -110,9 +124,25 @@ void table_row(struct table *t)
     t->failed |= !t->line;
 }
 
+/* Cells that a byte takes: libsmartcols writes what it cannot show, and a
+ * backslash that could be taken for its own, as \xNN. */
+static size_t cells(const char *c)
+{
+    unsigned char byte = (unsigned char)*c;
+    return byte < 0x20 || byte >= 0x7f || (byte == '\\' && c[1] == 'x') ? 4 : 1;
+}
+
+static size_t width_of(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++)
+        n += cells(text);
+    return n;
+}
+
 void table_text(struct table *t, size_t column, const char *text)
 {
-    size_t n = strlen(text);
+    size_t n = width_of(text);
     if (t->failed || scols_line_set_data(t->line, column, text) != 0)
         t->failed = true;
     else if (n > t->widths[column])
@@ -148,12 +178,16 @@ static void shorten(struct libscols_line *line, size_t column, size_t width)
 {
     struct libscols_cell *cell = scols_line_get_cell(line, column);
     const char *text = cell ? scols_cell_get_data(cell) : NULL;
-    size_t n = text ? strlen(text) : 0, head = (width - 2) / 3;
     char cut[512];
-    if (n <= width || width >= sizeof cut)
+    if (!text || width_of(text) <= width || width >= sizeof cut)
         return;
-    snprintf(cut, sizeof cut, "%.*s..%s", (int)head, text,
-             text + n - (width - 2 - head));
+    const char *tail = text + strlen(text);
+    size_t head = 0, used = 2;
+    while (used + cells(text + head) <= 2 + (width - 2) / 3)
+        used += cells(text + head++);
+    while (used + cells(tail - 1) <= width)
+        used += cells(--tail);
+    snprintf(cut, sizeof cut, "%.*s..%s", (int)head, text, tail);
     scols_cell_set_data(cell, cut);
 }
 

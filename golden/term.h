@@ -50,6 +50,13 @@ void table_colour(struct table *t, size_t column, enum colour colour);
 /* Prints to `out`; false when that failed. Frees the table either way. */
 bool table_print(struct table *t, FILE *out);
 
+/* Whether the character here is one that terminals obey: C0, DEL, or the
+ * first of the two bytes of a C1 control in UTF-8. */
+bool term_is_control(const char *c);
+
+/* Puts '?' for each of them. */
+void term_plain(char *text);
+
 /* Whether stdout takes colour. */
 bool term_colour(FILE *out);
 

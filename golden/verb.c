@@ -7,10 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "golden/term.h"
+
+void verb_say(const char *verb, const char *sentence)
+{
+    fprintf(stderr, "assay %s: ", verb);
+    for (const char *c = sentence; *c; c++)
+        fputc(term_is_control(c) ? '?' : *c, stderr);
+    fputc('\n', stderr);
+}
+
 int verb_fail(const char *verb, const struct assay_error *err)
 {
     fflush(stdout);
-    fprintf(stderr, "assay %s: %s\n", verb, err->text);
+    verb_say(verb, err->text);
     return assay_status_exit(err->status);
 }
 

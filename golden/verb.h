@@ -12,7 +12,11 @@
 /* Exit codes beside those of status.def. */
 enum { EXIT_WRONG = 1, EXIT_NOTHING_RAN = 77 };
 
-/* Prints "assay VERB: sentence" and gives the status's exit code. */
+/* Prints "assay VERB: sentence" to stderr, one line whatever is in it: names
+ * in a sentence come from files, and terminals obey control characters. */
+void verb_say(const char *verb, const char *sentence);
+
+/* The same of an error; gives its exit code. */
 int verb_fail(const char *verb, const struct assay_error *err);
 
 /* Ends with status 0, or with a sentence if stdout could not be written. */

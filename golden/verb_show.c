@@ -83,7 +83,7 @@ struct shown_case {
 static double largest(int64_t n, const double *x)
 {
     double top = 0;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !isnan(top); i++)
         if (!(x[i] <= top))
             top = x[i];
     return top;
@@ -105,7 +105,7 @@ static enum assay_status measure(const struct assay_problem *p,
                    &out->distance);
     out->recipe = a->recipe;
     out->jitter_lse = 0;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !isnan(out->jitter_lse); i++)
         if (!(a->jitter.lse[i] <= out->jitter_lse))
             out->jitter_lse = a->jitter.lse[i];
     assay_free(rows);
@@ -185,6 +185,8 @@ static bool print_tables(const struct assay_set *set,
            assay_set_count(set), assay_set_hash(set));
     for (size_t i = 0; i < N_PROVENANCE; i++) {
         char *text = assay_set_provenance(set, provenance[i]);
+        if (text)
+            term_plain(text);
         printf("  %-10s %s\n", provenance[i], text ? text : "not said");
         free(text);
     }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * change_set SET.h5 damage DATASET: flips one bit and no hash.
+ * change_set SET.h5 replace DATASET WORD: puts a WORD ("nan", or a factor) in
+ * the middle of a dataset of floats, or for a factor multiplies all of it, and
+ * makes every hash right again: a lie that only remaking the answer can see.
+ */
+#include <hdf5.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "golden/h5.h"
+
+static void put_text(hid_t at, const char *name, const char *text)
+{
+    struct assay_error err;
+    H5Adelete(at, name);
+    if (h5_write_text("", at, name, text, &err) != ASSAY_OK) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(99);
+    }
+}
+
+static void multiply(void *data, size_t n, bool wide, double factor)
+{
+    for (size_t i = 0; i < n; i++)
+        if (wide)
+            ((double *)data)[i] *= factor;
+        else
+            ((float *)data)[i] *= (float)factor;
+}
+
+static void put_nan(void *data, size_t n, bool wide)
+{
+    if (wide)
+        ((double *)data)[n / 2] = NAN;
+    else
+        ((float *)data)[n / 2] = NAN;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 4)
+        return 99;
+    const bool lie = strcmp(argv[2], "replace") == 0;
+    char hex[H5_HASH_CHARS + 1];
+    h5_init();
+    hid_t file = H5Fopen(argv[1], H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t set = H5Dopen2(file, argv[3], H5P_DEFAULT);
+    hid_t type = H5Dget_type(set);
+    size_t bytes = (size_t)H5Dget_storage_size(set), width = H5Tget_size(type);
+    unsigned char *data = malloc(bytes + 1);
+    if (set < 0 || bytes == 0 ||
+        H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+        return 99;
+    if (!lie || H5Tget_class(type) != H5T_FLOAT)
+        data[bytes / 2] ^= 1;
+    else if (strcmp(argv[4], "nan") == 0)
+        put_nan(data, bytes / width, width == 8);
+    else
+        multiply(data, bytes / width, width == 8, atof(argv[4]));
+    if (H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+        return 99;
+    if (lie) {
+        struct assay_error err;
+        XXH128_hash_t hash = XXH3_128bits(data, bytes);
+        snprintf(hex, sizeof hex, "%016llx%016llx",
+                 (unsigned long long)hash.high64,
+                 (unsigned long long)hash.low64);
+        put_text(set, "xxh3_128", hex);
+        if (h5_content_hash(argv[1], file, "cases", hex, &err) != ASSAY_OK)
+            return 99;
+        put_text(file, "content_hash", hex);
+    }
+    free(data);
+    H5Tclose(type);
+    H5Dclose(set);
+    return H5Fclose(file) < 0 ? 99 : 0;
+}
