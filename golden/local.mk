@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += golden/libgolden.la
 golden_libgolden_la_SOURCES = \
-	golden/answers.c golden/answers.h golden/case.c golden/h5.c \
+	golden/answers.c golden/answers.h golden/case.c golden/child.c \
+	golden/child.h golden/h5.c \
 	golden/h5.h golden/h5_data.c golden/h5_walk.c golden/heads.c \
 	golden/heads.h golden/json.c golden/json.h golden/safetensors.c \
 	golden/safetensors.h golden/safetensors_dtype.def \
 	golden/safetensors_header.c golden/safetensors_header.h \
-	golden/select.c golden/select.h golden/set.h golden/set_layout.h \
-	golden/set_read.c golden/set_size.def golden/set_write.c \
+	golden/select.c golden/select.h golden/set.h golden/set_file.h golden/set_layout.h \
+	golden/set_open.c golden/set_read.c golden/set_size.def golden/set_write.c \
 	golden/temp_file.c golden/temp_file.h golden/term.c golden/term.h \
 	golden/verb.c golden/verb.h golden/verb_generate.c \
 	golden/verb_show.c golden/verb_verify.c verb.def

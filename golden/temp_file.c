@@ -32,6 +32,17 @@ static void watch_signals(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
+enum assay_status temp_file_check_input(const char *final, const char *input,
+                                        struct assay_error *err)
+{
+    struct stat i, j;
+    if (stat(final, &i) != 0 || stat(input, &j) != 0 || i.st_dev != j.st_dev ||
+        i.st_ino != j.st_ino)
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_USAGE,
+                      "%s: is to be read, so it cannot be the output", final);
+}
+
 enum assay_status temp_file_begin(const char *final, struct temp_file *file,
                                   struct assay_error *err)
 {

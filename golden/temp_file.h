@@ -15,6 +15,9 @@ struct temp_file {
     char final[PATH_MAX];
 };
 
+/* ASSAY_USAGE if the two are one file: an input must not be replaced. */
+enum assay_status temp_file_check_input(const char *final, const char *input,
+                                        struct assay_error *err);
 /* Picks `final`.<pid>.tmp and checks that its folder can be written. One at a
  * time in a process. */
 enum assay_status temp_file_begin(const char *final, struct temp_file *file,

@@ -6,12 +6,12 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "assay/blas.h"
 #include "golden/answers.h"
 #include "golden/heads.h"
 #include "golden/select.h"
+#include "golden/temp_file.h"
 #include "golden/term.h"
 #include "golden/verb.h"
 
@@ -140,23 +140,15 @@ struct generate {
     struct assay_set_writer *writer;
 };
 
-static bool same_file(const char *a, const char *b)
-{
-    struct stat i, j;
-    return stat(a, &i) == 0 && stat(b, &j) == 0 && i.st_dev == j.st_dev &&
-           i.st_ino == j.st_ino;
-}
-
 /* All files are opened before anything is computed: a bad last file must not
  * cost the work on the others. */
 static enum assay_status open_all(struct generate *g, struct assay_error *err)
 {
     enum assay_status st;
     for (int i = 0; i < g->o->n_files; i++) {
-        if (same_file(g->o->files[i], g->o->out))
-            return assay_fail(err, ASSAY_USAGE,
-                              "%s: is to be read, so it cannot be the output",
-                              g->o->out);
+        st = temp_file_check_input(g->o->out, g->o->files[i], err);
+        if (st != ASSAY_OK)
+            return st;
         st = heads_open(g->o->files[i], &g->o->heads, &g->heads[i], err);
         if (st != ASSAY_OK)
             return st;

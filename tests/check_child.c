@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "validate/child.h"
+#include "golden/child.h"
 
 static void return_42(void *shared)
 {

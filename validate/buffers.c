@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "assay/memory.h"
-#include "validate/child.h"
+#include "golden/child.h"
 
 /* Guards hold a NaN pattern too: a read past an end that is used shows. */
 static const unsigned char guard_byte = 0xff;

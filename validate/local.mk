@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += validate/libvalidate.la
 validate_libvalidate_la_SOURCES = \
-	validate/buffers.c validate/buffers.h validate/child.c \
-	validate/child.h validate/device.c validate/device.h \
+	validate/buffers.c validate/buffers.h \
+	validate/device.c validate/device.h \
 	validate/gate.def validate/judge.c validate/judge.h \
 	validate/module.c validate/module.h validate/report.c \
 	validate/report.h validate/result.h validate/run_case.c \

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "validate/child.h"
+#include "golden/child.h"
 
 static const char symbol[] = "assay_module";
 

@@ -9,7 +9,7 @@
 
 #include "assay/memory.h"
 #include "validate/buffers.h"
-#include "validate/child.h"
+#include "golden/child.h"
 
 void candidate_free(struct candidate *c)
 {

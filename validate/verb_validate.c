@@ -334,9 +334,14 @@ static enum assay_status validate(struct validate *v, int *code,
     char path[4096], counts[256];
     enum assay_status st;
     module_builtin_path("assay-host", path, sizeof path);
+    const char *module = v->o->module ? v->o->module : path;
+    if (v->o->out &&
+        ((st = temp_file_check_input(v->o->out, v->o->file, err)) != ASSAY_OK ||
+         (st = temp_file_check_input(v->o->out, module, err)) != ASSAY_OK))
+        return st;
     if ((st = assay_set_open(v->o->file, &v->set, err)) != ASSAY_OK ||
-        (st = module_ask(v->o->module ? v->o->module : path, v->o->timeout_s,
-                         &v->module, err)) != ASSAY_OK ||
+        (st = module_ask(module, v->o->timeout_s, &v->module, err)) !=
+            ASSAY_OK ||
         (st = check_selections(v, err)) != ASSAY_OK)
         return st;
     progress_begin(&v->progress, v->module->name);

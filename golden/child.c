@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "validate/child.h"
+#include "golden/child.h"
 
 #include <errno.h>
 #include <fenv.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Foreign code runs in a child process of its own, so that a crash or a hang
+ * Foreign code, and libraries on hostile files, run in a child process of
+ * their own, so that a crash or a hang
  * ends with it. The program forks from a single thread and uses no OpenMP
  * before it does (libgomp's pool does not survive a fork).
  */
