@@ -132,12 +132,11 @@ static void try_all(void *path)
 {
     struct assay_error ignored;
     struct assay_set *set;
-    char hex[H5_HASH_CHARS + 1];
     if (open_here(path, &set, &ignored) != ASSAY_OK)
         return;
     for (size_t i = 0; i < set->count; i++)
         read_all(set, i);
-    h5_content_hash(path, set->id, "cases", hex, &ignored);
+    assay_set_check(set, NULL, NULL, &ignored);
     free(assay_set_provenance(set, "date"));
     assay_set_close(set);
 }
