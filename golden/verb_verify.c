@@ -57,7 +57,8 @@ static const struct argp argp = {
     "SET.h5",
     "Checks every dataset's hash and the content hash, then makes all answers "
     "again from the stored inputs and says whether they are bitwise the same, "
-    "the same within the set's own error bar or jitter, or different.\v"
+    "the same within what the set itself allows (4 error bars, 32 where the "
+    "bar was sampled; the gates' factors times the jitter), or different.\v"
     "Exit status 0: the same; 1: an answer differs; 2: a hash does not match "
     "or the file is bad.\n\n"
     "Example:\n  assay verify heads.h5",

@@ -129,7 +129,7 @@ static bool print_summary(const struct report *r, FILE *out)
 {
     static const struct column columns[] = {
         { "RECIPE", COLUMN_TEXT },
-        { "RESULTS", COLUMN_NUMBER },
+        { "RAN", COLUMN_NUMBER },
         { "PASSED", COLUMN_NUMBER },
         { "DISTANCE", COLUMN_TEXT },
         { "COSINE", COLUMN_NUMBER },
@@ -150,7 +150,7 @@ static bool print_summary(const struct report *r, FILE *out)
             const struct result *one = &r->results[i];
             if ((int)one->recipe->id != id)
                 continue;
-            results++;
+            results += verdict_get(one->verdict)->code != EXIT_NOTHING_RAN;
             passed += one->verdict == VERDICT_PASS;
             if (!one->judged)
                 continue;
