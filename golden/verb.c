@@ -68,3 +68,20 @@ int verb_word(struct argp_state *state, const char *option, const char *text,
     argp_error(state, "%s is one of %s, not \"%s\"", option, all, text);
     return -1;
 }
+
+error_t verb_one_set(int key, char *arg, struct argp_state *state,
+                     const char **file)
+{
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (*file)
+            argp_error(state, "one golden set at a time");
+        *file = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!*file)
+            argp_error(state, "no golden set named");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}

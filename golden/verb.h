@@ -27,6 +27,10 @@ double verb_number(struct argp_state *state, const char *option,
                    const char *text);
 long verb_integer(struct argp_state *state, const char *option,
                   const char *text, long least, long most);
+/* The part of a parser that takes one golden set's name into *file: what to
+ * return for every key that is not the verb's own. */
+error_t verb_one_set(int key, char *arg, struct argp_state *state,
+                     const char **file);
 /* Index of `text` in a list of words, e.g. "table", "json". */
 int verb_word(struct argp_state *state, const char *option, const char *text,
               const char *const *words, int count);

@@ -37,16 +37,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->json = verb_word(state, "--format", arg, formats, 2) == 1;
         break;
     case KEY_CASE: o->cases = arg; break;
-    case ARGP_KEY_ARG:
-        if (o->file)
-            argp_error(state, "one golden set at a time");
-        o->file = arg;
-        break;
-    case ARGP_KEY_END:
-        if (!o->file)
-            argp_error(state, "no golden set named");
-        break;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return verb_one_set(key, arg, state, &o->file);
     }
     return 0;
 }

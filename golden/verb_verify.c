@@ -37,16 +37,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_THREADS:
         o->threads = (int)verb_integer(state, "--threads", arg, 1, 4096);
         break;
-    case ARGP_KEY_ARG:
-        if (o->file)
-            argp_error(state, "one golden set at a time");
-        o->file = arg;
-        break;
-    case ARGP_KEY_END:
-        if (!o->file)
-            argp_error(state, "no golden set named");
-        break;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return verb_one_set(key, arg, state, &o->file);
     }
     return 0;
 }

@@ -2,14 +2,13 @@
 #include "assay/metrics.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 double assay_worst(double so_far, double x)
 {
     return isnan(so_far) || x <= so_far ? so_far : x;
 }
 
-static bool same_class(double a, double b)
+bool assay_same_class(double a, double b)
 {
     if (isnan(a) || isnan(b))
         return isnan(a) && isnan(b);
@@ -39,7 +38,7 @@ static void compare_row(int64_t n, const float *a, const float *b,
         }
         row->nonfinite_a += !isfinite(x);
         row->nonfinite_b += !isfinite(y);
-        if (!same_class(x, y) && row->mismatched++ == 0)
+        if (!assay_same_class(x, y) && row->mismatched++ == 0)
             row->mismatched_c = c;
     }
     row->distance = sqrt(d2);
@@ -85,7 +84,7 @@ static void add_lse(int64_t n, const double *a, const double *b,
                     double *sum)
 {
     for (int64_t i = 0; i < n; i++) {
-        bool same = same_class(a[i], b[i]);
+        bool same = assay_same_class(a[i], b[i]);
         double d = !same || isfinite(a[i]) ? fabs(a[i] - b[i]) : 0;
         bool first_bad = !same && out->lse_mismatched++ == 0;
         if (first_bad || (out->lse_mismatched == 0 && !(d <= out->lse_max))) {

@@ -88,11 +88,6 @@ static void judge_integrity(struct judging *j)
              c->guard_bytes, c->input_bytes, c->o_unwritten, c->lse_unwritten);
 }
 
-static bool same_class(double a, double b)
-{
-    return isnan(a) ? isnan(b) : isinf(a) || isinf(b) ? a == b : !isnan(b);
-}
-
 static const char *class_name(double x)
 {
     return isnan(x) ? "NaN" : isinf(x) ? x > 0 ? "+inf" : "-inf" : "finite";
@@ -106,7 +101,7 @@ static void judge_finite(struct judging *j)
     for (int64_t r = 0; r < assay_problem_rows(p); r++) {
         struct assay_place at = { r / p->nq / p->hq, r / p->nq % p->hq,
                                   r % p->nq, j->rows[r].mismatched_c };
-        bool lse = !same_class(j->c->lse[r], j->e->lse[r]);
+        bool lse = !assay_same_class(j->c->lse[r], j->e->lse[r]);
         if (!j->rows[r].mismatched && !lse)
             continue;
         if (bad == 0 && !j->rows[r].mismatched)
@@ -176,7 +171,7 @@ static void judge_rows(struct judging *j)
                  "row off by %.2e beyond rounding, %.2e allowed, norm %.2e", d,
                  allowed, j->rows[r].norm_b);
         double c = j->c->lse[r], e = j->e->lse[r];
-        if (!same_class(c, e) || isinf(e))
+        if (!assay_same_class(c, e) || isinf(e))
             continue; /* the finite gate's */
         d = fabs(c - e) -
             assay_format_ulp(assay_format_get(ASSAY_F32), (float)e);

@@ -11,11 +11,16 @@
 #ifndef ASSAY_METRICS_H
 #define ASSAY_METRICS_H
 
+#include <stdbool.h>
+
 #include "assay/problem.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Whether two values are both finite, the same infinity, or both NaN. */
+ASSAY_API bool assay_same_class(double a, double b);
 
 /* The larger of two, where a NaN on either side is the largest of all and is
  * not forgotten when more follow. */
