@@ -36,15 +36,34 @@ static void print_help(FILE *out)
           out);
 }
 
+/* `assay help VERB` is `assay VERB --help`. */
+static int run_verb(const char *name, int argc, char **argv)
+{
+    char title[64];
+    for (size_t i = 0; i < N_VERBS; i++)
+        if (strcmp(name, verbs[i].name) == 0) {
+            snprintf(title, sizeof title, "assay %s", verbs[i].name);
+            argv[0] = title;
+            return verbs[i].run(argc, argv);
+        }
+    fprintf(stderr, "assay: no verb \"%.40s\"; `assay --help` lists them\n",
+            name);
+    return assay_status_exit(ASSAY_USAGE);
+}
+
 int main(int argc, char **argv)
 {
-    char name[64];
+    static char help[] = "--help";
     argp_err_exit_status = assay_status_exit(ASSAY_USAGE);
+    verb_program = argv[0];
     if (argc < 2) {
         print_help(stderr);
         return assay_status_exit(ASSAY_USAGE);
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "help") == 0 && argc > 2)
+        return run_verb(argv[2], 2, (char *[]){ argv[1], help, NULL });
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
         print_help(stdout);
         return verb_end("help", 0);
     }
@@ -52,13 +71,5 @@ int main(int argc, char **argv)
         puts(PACKAGE_STRING);
         return verb_end("--version", 0);
     }
-    for (size_t i = 0; i < N_VERBS; i++)
-        if (strcmp(argv[1], verbs[i].name) == 0) {
-            snprintf(name, sizeof name, "assay %s", verbs[i].name);
-            argv[1] = name;
-            return verbs[i].run(argc - 1, argv + 1);
-        }
-    fprintf(stderr, "assay: no verb \"%s\"; `assay --help` lists them\n",
-            argv[1]);
-    return assay_status_exit(ASSAY_USAGE);
+    return run_verb(argv[1], argc - 1, argv + 1);
 }

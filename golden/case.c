@@ -21,17 +21,18 @@ void assay_case_free(struct assay_case *c)
 
 char *assay_case_line(const struct assay_problem *p)
 {
-    char width[48], *line = NULL;
+    char width[48], scale[40] = "", *line = NULL;
     if (p->dv == p->dk)
         snprintf(width, sizeof width, "d%" PRId64, p->dk);
     else
         snprintf(width, sizeof width, "d%" PRId64 ",dv%" PRId64, p->dk, p->dv);
+    if (p->softmax_scale != assay_problem_default_scale(p->dk))
+        snprintf(scale, sizeof scale, ",scale=%.17g", p->softmax_scale);
     if (asprintf(&line,
                  "b%" PRId64 ",hq%" PRId64 ",hk%" PRId64 ",q%" PRId64
-                 ",k%" PRId64 ",%s%s,scale%.17g",
+                 ",k%" PRId64 ",%s%s%s",
                  p->b, p->hq, p->hk, p->nq, p->nk, width,
-                 p->mask == ASSAY_MASK_CAUSAL ? ",causal" : "",
-                 p->softmax_scale) < 0)
+                 p->mask == ASSAY_MASK_CAUSAL ? ",causal" : "", scale) < 0)
         return NULL;
     return line;
 }

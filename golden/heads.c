@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "assay/memory.h"
 #include "golden/safetensors.h"
@@ -22,7 +23,7 @@ struct head {
 struct heads {
     char *path, *source;
     struct assay_safetensors *file;
-    const char *layout; /* the option; NULL: by rank */
+    const char *layout; /* the option, or NULL */
     struct head *head;
     size_t count;
 };
@@ -69,7 +70,11 @@ static enum assay_status axes(const struct heads *h,
                               int axis[4], struct assay_error *err)
 {
     static const char names[] = "bshd";
-    const char *layout = h->layout ? h->layout : t->rank == 4 ? "bhsd" : "hsd";
+    const char *layout = h->layout ? h->layout : "hsd";
+    if (!h->layout && t->rank == 4)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: %s has 4 axes; say --layout bhsd or bshd",
+                          h->path, t->name);
     if (t->rank != (int)strlen(layout))
         return assay_fail(err, ASSAY_FORMAT,
                           "%s: %s has %d axes, layout %s has %zu", h->path,
@@ -186,8 +191,9 @@ static enum assay_status find_mask(const struct heads *h,
                           "%s: metadata do not say whether the heads are "
                           "causal; use --mask none or --mask causal",
                           h->path);
-    *mask = strcmp(causal, "true") == 0 ? ASSAY_MASK_CAUSAL : ASSAY_MASK_NONE;
-    if (strcmp(causal, "true") != 0 && strcmp(causal, "false") != 0)
+    *mask =
+        strcasecmp(causal, "true") == 0 ? ASSAY_MASK_CAUSAL : ASSAY_MASK_NONE;
+    if (strcasecmp(causal, "true") != 0 && strcasecmp(causal, "false") != 0)
         return assay_fail(err, ASSAY_FORMAT,
                           "%s: metadata say causal \"%.40s\", not true or "
                           "false",
@@ -315,9 +321,15 @@ static enum assay_status add_heads(struct heads *h,
         if (st != ASSAY_OK)
             return st;
     }
+    const struct assay_safetensors_tensor *t;
+    const char *first = "";
+    if (n > 0 && assay_safetensors_get(h->file, 0, &t, NULL) == ASSAY_OK)
+        first = t->name;
     if (h->count == 0)
         return assay_fail(err, ASSAY_FORMAT,
-                          "%s: has %zu tensors and none named X.q", h->path, n);
+                          "%s: has %zu tensors and none named X.q, as layer0.q "
+                          "is; the first is named \"%.60s\"",
+                          h->path, n, first);
     return ASSAY_OK;
 }
 

@@ -10,7 +10,7 @@
 
 struct heads_options {
     const char *layout; /* axes in order, "hsd" for [head, token, channel];
-                           NULL: hsd, or bhsd for four axes */
+                           NULL: hsd, and four axes are refused */
     bool has_mask;      /* else the file's metadata "causal" */
     enum assay_mask mask;
     bool has_scale; /* else metadata "softmax_scale", else 1/sqrt(dk) */

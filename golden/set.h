@@ -23,8 +23,8 @@ struct assay_case {
 /* Frees what the case owns and empties it. */
 void assay_case_free(struct assay_case *c);
 
-/* The one-line text form of a problem, "b1,hq4,hk2,q512,k512,d128,causal,
- * scale0.088..."; free(). NULL when out of memory. */
+/* The one-line text form of a problem, "b1,hq4,hk2,q512,k512,d128,causal",
+ * with ",scale=X" unless that is 1/sqrt(d); free(). NULL: out of memory. */
 char *assay_case_line(const struct assay_problem *p);
 
 /* Values of a case's inputs; each the caller's to assay_free. */

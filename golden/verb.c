@@ -17,6 +17,8 @@ void verb_say(const char *verb, const char *sentence)
     fputc('\n', stderr);
 }
 
+const char *verb_program = "assay";
+
 int verb_fail(const char *verb, const struct assay_error *err)
 {
     fflush(stdout);

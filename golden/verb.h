@@ -12,6 +12,9 @@
 /* Exit codes beside those of status.def. */
 enum { EXIT_WRONG = 1, EXIT_NOTHING_RAN = 77 };
 
+/* How the program was called, for lines that repeat a run. */
+extern const char *verb_program;
+
 /* Prints "assay VERB: sentence" to stderr, one line whatever is in it: names
  * in a sentence come from files, and terminals obey control characters. */
 void verb_say(const char *verb, const char *sentence);

@@ -193,6 +193,14 @@ static enum assay_status do_case(struct generate *g, struct assay_case *c,
     return st;
 }
 
+/* The problem is told: a wrong layout shows in it. */
+static void say_done(const struct assay_case *c)
+{
+    char *line = assay_case_line(&c->problem);
+    fprintf(stderr, "%s: done, %s\n", c->name, line ? line : "");
+    free(line);
+}
+
 static enum assay_status do_all(struct generate *g, size_t *count,
                                 struct assay_error *err)
 {
@@ -206,7 +214,7 @@ static enum assay_status do_all(struct generate *g, size_t *count,
                 break;
             st = do_case(g, &c, err);
             if (st == ASSAY_OK)
-                fprintf(stderr, "%s: done\n", c.name);
+                say_done(&c);
             assay_case_free(&c);
             ++*count;
         }

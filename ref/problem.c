@@ -27,7 +27,7 @@ enum assay_mask assay_mask_find(const char *name)
 
 double assay_problem_default_scale(int64_t dk)
 {
-    return 1 / sqrt((double)dk);
+    return pow((double)dk, -0.5); /* as Python has it, to the bit */
 }
 
 int64_t assay_problem_q_elems(const struct assay_problem *p)

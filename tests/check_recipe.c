@@ -129,7 +129,7 @@ START_TEST(zeros_have_scale_one)
 }
 END_TEST
 
-/* recipes.md 1.8.1: where 0 < amax < 448 * 2^-128, 1/scale is infinite: what
+/* HACKING.md, "Recipes": where 0 < amax < 448 * 2^-128, 1/scale is infinite: what
  * is not zero saturates, and zero times infinity is NaN. */
 START_TEST(subnormal_amax)
 {

@@ -128,13 +128,27 @@ static int64_t changed(const unsigned char *bytes, size_t n, unsigned char was)
 
 static void check_edges(const struct buffers *b, struct candidate *out)
 {
+    static const char *const sides[BUFFERS][2] = {
+        [BUFFER_Q] = { "before q", "after q" },
+        [BUFFER_K] = { "before k", "after k" },
+        [BUFFER_V] = { "before v", "after v" },
+        [BUFFER_Q_SCALE] = { "before q's scale", "after q's scale" },
+        [BUFFER_K_SCALE] = { "before k's scale", "after k's scale" },
+        [BUFFER_V_SCALE] = { "before v's scale", "after v's scale" },
+        [BUFFER_O] = { "before o", "after o" },
+        [BUFFER_LSE] = { "before lse", "after lse" },
+    };
     for (int i = 0; i < BUFFERS; i++) {
         const struct buffer *f = &b->list[i];
         const unsigned char *at = b->image + f->offset;
-        out->guard_bytes +=
-            changed(at, GUARD_BYTES, guard_byte) +
-            changed(at + GUARD_BYTES + f->bytes, GUARD_BYTES, guard_byte);
         const unsigned char *was = f->content;
+        for (int side = 0; side < 2; side++) {
+            int64_t n = changed(at + (side ? GUARD_BYTES + f->bytes : 0),
+                                GUARD_BYTES, guard_byte);
+            if (n > 0 && out->guard_bytes == 0)
+                out->guard_where = sides[i][side];
+            out->guard_bytes += n;
+        }
         for (size_t j = 0; was && j < f->bytes; j++)
             out->input_bytes += at[GUARD_BYTES + j] != was[j];
     }

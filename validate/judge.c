@@ -83,9 +83,11 @@ static void judge_integrity(struct judging *j)
     offer(j, GATE_INTEGRITY, value, unwritten > 0 ? c->unwritten_at : nowhere);
     if (value > 0)
         note(j, GATE_INTEGRITY,
-             "%" PRId64 " guard bytes and %" PRId64 " input bytes changed, "
+             "%" PRId64 " guard bytes%s%s and %" PRId64 " input bytes changed, "
              "%" PRId64 " outputs and %" PRId64 " LSE not written",
-             c->guard_bytes, c->input_bytes, c->o_unwritten, c->lse_unwritten);
+             c->guard_bytes, c->guard_where ? " " : "",
+             c->guard_where ? c->guard_where : "", c->input_bytes,
+             c->o_unwritten, c->lse_unwritten);
 }
 
 static const char *class_name(double x)
@@ -168,8 +170,9 @@ static void judge_rows(struct judging *j)
         double allowed = gate_rows[GATE_BUILD].factor * j->e->jitter.o[r];
         if (offer(j, GATE_BUILD, part_used(d, allowed), at))
             note(j, GATE_BUILD,
-                 "row off by %.2e beyond rounding, %.2e allowed, norm %.2e", d,
-                 allowed, j->rows[r].norm_b);
+                 "the row is %.2e off (L2, its rounding taken off), %.2e is "
+                 "allowed, its norm is %.2e",
+                 d, allowed, j->rows[r].norm_b);
         double c = j->c->lse[r], e = j->e->lse[r];
         if (!assay_same_class(c, e) || isinf(e))
             continue; /* the finite gate's */
@@ -226,9 +229,17 @@ static void place_text(struct assay_place at, char *text, size_t n)
         snprintf(text, n, " at batch %" PRId64 ", head %" PRId64, at.b, at.h);
 }
 
-/* The gravest verdict of the failed gates, and the reason it gives. */
+static void append(struct result *out, const char *text, const char *more)
+{
+    size_t n = strlen(out->reason);
+    snprintf(out->reason + n, sizeof out->reason - n, "%s%s", text, more);
+}
+
+/* The gravest verdict of the failed gates, the reason it gives, and the names
+ * of the other gates that fail. */
 static void conclude(const struct judging *j, struct result *out)
 {
+    int told = -1;
     out->verdict = VERDICT_PASS;
     for (int g = 0; g < GATES; g++) {
         const struct gate_result *gate = &j->gates[g];
@@ -240,13 +251,28 @@ static void conclude(const struct judging *j, struct result *out)
         if (v < out->verdict) {
             char place[96];
             place_text(gate->at, place, sizeof place);
+            told = g;
             out->verdict = v;
             snprintf(out->reason, sizeof out->reason, "%s gate%s: %s",
                      gate_rows[g].name, place, gate->note);
         }
     }
+    for (int g = 0, n = 0; g < GATES; g++)
+        if (!j->gates[g].pass && g != told)
+            append(out, n++ ? ", " : "; also fails: ", gate_rows[g].name);
     for (int64_t bh = 0; bh < j->p->b * j->p->hq; bh++)
         out->heads_failed += j->head_failed[bh];
+}
+
+/* A kernel much nearer to the exact answer than its recipe is may be right for
+ * another contract. */
+static void suspect_form(struct result *out)
+{
+    if (out->verdict == VERDICT_WRONG &&
+        out->total.lse_max < 0.5 * out->recipe_distance.lse_max &&
+        out->total.rel_l2 <= out->recipe_distance.rel_l2 + 0.01)
+        append(out, "; its LSE is nearer to the exact answer than the recipe's",
+               ": another softmax form?");
 }
 
 /* A lost output or a write out of bounds is the kernel's in every head. */
@@ -316,6 +342,7 @@ enum assay_status judge(const struct assay_problem *p,
     out->heads = heads;
     conclude(&j, out);
     st = distances(&j, x, out, err);
+    suspect_form(out);
 out:
     assay_free(j.rows);
     assay_free(j.head_failed);

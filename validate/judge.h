@@ -11,11 +11,12 @@
 
 /* What a kernel left behind. */
 struct candidate {
-    const float *o;      /* values, [b, nq, hq, dv] */
-    const double *lse;   /* [b, hq, nq] */
-    int64_t guard_bytes; /* changed outside the buffers */
-    int64_t input_bytes; /* inputs changed */
-    int64_t o_unwritten; /* elements that still hold the poison */
+    const float *o;          /* values, [b, nq, hq, dv] */
+    const double *lse;       /* [b, hq, nq] */
+    int64_t guard_bytes;     /* changed outside the buffers */
+    const char *guard_where; /* the first: "after o"; static, or NULL */
+    int64_t input_bytes;     /* inputs changed */
+    int64_t o_unwritten;     /* elements that still hold the poison */
     int64_t lse_unwritten;
     struct assay_place unwritten_at; /* the first */
 };

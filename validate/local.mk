@@ -5,7 +5,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/device.c validate/device.h \
 	validate/gate.def validate/judge.c validate/judge.h \
 	validate/module.c validate/module.h validate/report.c \
-	validate/report.h validate/result.h validate/run_case.c \
+	validate/report.h validate/report_json.c validate/report_table.c \
+	validate/result.h validate/run_case.c \
 	validate/run_case.h validate/verb_validate.c validate/verdict.def
 validate_libvalidate_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DASSAY_MODULE_DIR='"$(moduledir)"'

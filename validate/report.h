@@ -5,6 +5,7 @@
 #ifndef ASSAY_REPORT_H
 #define ASSAY_REPORT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "validate/module.h"
@@ -12,11 +13,19 @@
 
 struct report {
     const char *set_path, *set_hash;
-    const char *module_option; /* as given; NULL: the built-in module */
+    const char *module_option;  /* as given; NULL: the built-in module */
+    const char *timeout_option; /* as given, or NULL */
     const struct module_info *module;
     const struct result *results;
     size_t count;
 };
+
+/* The command line that runs one result again. */
+struct repeat {
+    const char *argv[16]; /* the report's and the result's texts */
+};
+size_t report_repeat(const struct report *r, const struct result *one,
+                     struct repeat *out);
 
 /* Each prints the whole report; false when the stream could not be written
  * or memory ran out. */

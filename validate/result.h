@@ -45,6 +45,7 @@ struct gate_result {
 
 struct result {
     char *case_name; /* the result's */
+    struct assay_problem problem;
     const struct assay_recipe *recipe;
     char kernel[64];   /* empty where the module has none for the recipe */
     const char *input; /* "raw" or "packed"; NULL with no kernel */

@@ -16,7 +16,8 @@
 
 struct options {
     const char *file, *module, *recipe, *cases, *kernel, *out;
-    unsigned inputs; /* bits of enum assay_kernel_input */
+    unsigned inputs;     /* bits of enum assay_kernel_input */
+    const char *timeout; /* as given, or NULL */
     double timeout_s;
     bool json;
 };
@@ -64,6 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                         : ASSAY_KERNEL_PACKED;
         break;
     case KEY_TIMEOUT:
+        o->timeout = arg;
         o->timeout_s = verb_number(state, "--timeout", arg);
         if (!(o->timeout_s > 0))
             argp_error(state, "--timeout takes more than 0 seconds");
@@ -106,10 +108,12 @@ struct validate {
     size_t count, space;
     unsigned runs;
     struct progress progress;
-    int64_t cases_done, cases;
+    int64_t cases;
+    int64_t runs_per_case; /* as far as the module tells */
 };
 
-static enum assay_status new_result(struct validate *v, const char *case_name,
+static enum assay_status new_result(struct validate *v,
+                                    const struct assay_case *c,
                                     const struct assay_recipe *recipe,
                                     struct result **out,
                                     struct assay_error *err)
@@ -123,7 +127,9 @@ static enum assay_status new_result(struct validate *v, const char *case_name,
         v->space = space;
     }
     *out = &v->results[v->count];
-    **out = (struct result){ .recipe = recipe, .case_name = strdup(case_name) };
+    **out = (struct result){ .recipe = recipe,
+                             .problem = c->problem,
+                             .case_name = strdup(c->name) };
     if (!(*out)->case_name)
         return assay_fail(err, ASSAY_MEMORY, "no memory for a result");
     v->count++;
@@ -147,7 +153,7 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
     struct candidate candidate;
     struct result *r;
     bool ran;
-    enum assay_status st = new_result(v, l->c->name, recipe, &r, err);
+    enum assay_status st = new_result(v, l->c, recipe, &r, err);
     if (st != ASSAY_OK)
         return st;
     memcpy(r->kernel, k->name, sizeof r->kernel);
@@ -166,6 +172,8 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
                  k->softmax_form, form);
         return ASSAY_OK;
     }
+    int64_t total = v->cases * v->runs_per_case;
+    progress_step(&v->progress, v->runs < total ? v->runs : total, total);
     struct run_request request = { v->module, kernel,          input,    l->c,
                                    l->answer, v->o->timeout_s, v->runs++ };
     st = run_case(&request, &ran, &candidate, r, err);
@@ -174,6 +182,20 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
                    err);
     candidate_free(&candidate);
     return st;
+}
+
+/* What the module has instead. */
+static void say_no_kernel(const struct validate *v, char *text, size_t size)
+{
+    int at = snprintf(text, size,
+                      "module %.40s has no such kernel (or --kernel and "
+                      "--input leave it out); it has",
+                      v->module->name);
+    for (size_t k = 0; k < v->module->count; k++)
+        if (at > 0 && (size_t)at < size)
+            at += snprintf(text + at, size - (size_t)at, "%s %s for %s",
+                           k ? "," : "", v->module->kernels[k].name,
+                           v->module->kernels[k].recipe);
 }
 
 /* Every kernel of the module for the answer's recipe. */
@@ -196,12 +218,9 @@ static enum assay_status run_recipe(struct validate *v, const struct loaded *l,
                 st = run_one(v, l, k, kinds[i], err);
     }
     if (st == ASSAY_OK && v->count == before &&
-        (st = new_result(v, l->c->name, recipe, &r, err)) == ASSAY_OK) {
+        (st = new_result(v, l->c, recipe, &r, err)) == ASSAY_OK) {
         r->verdict = VERDICT_UNSUPPORTED;
-        snprintf(r->reason, sizeof r->reason,
-                 "module %.40s has no kernel selected for this recipe and "
-                 "input",
-                 v->module->name);
+        say_no_kernel(v, r->reason, sizeof r->reason);
     }
     return st;
 }
@@ -239,7 +258,6 @@ static enum assay_status run_set_case(struct validate *v, size_t i,
     st = assay_set_read_exact(v->set, i, &c.problem, &exact, err);
     if (st == ASSAY_OK)
         st = run_answers(v, i, &c, &exact, err);
-    progress_step(&v->progress, ++v->cases_done, v->cases);
     assay_exact_free(&exact);
     assay_case_free(&c);
     return st;
@@ -335,6 +353,11 @@ static enum assay_status validate(struct validate *v, int *code,
             ASSAY_OK ||
         (st = check_selections(v, err)) != ASSAY_OK)
         return st;
+    for (size_t k = 0; k < v->module->count; k++)
+        if (select_has(v->o->recipe, v->module->kernels[k].recipe) &&
+            select_has(v->o->kernel, v->module->kernels[k].name))
+            v->runs_per_case +=
+                __builtin_popcount(v->module->kernels[k].inputs & v->o->inputs);
     progress_begin(&v->progress, v->module->name);
     for (size_t i = 0; st == ASSAY_OK && i < assay_set_count(v->set); i++)
         if (select_has(v->o->cases, assay_set_case_name(v->set, i)))
@@ -342,9 +365,13 @@ static enum assay_status validate(struct validate *v, int *code,
     progress_end(&v->progress);
     if (st != ASSAY_OK)
         return st;
-    struct report report = { v->o->file,   assay_set_hash(v->set),
-                             v->o->module, v->module,
-                             v->results,   v->count };
+    struct report report = { .set_path = v->o->file,
+                             .set_hash = assay_set_hash(v->set),
+                             .module_option = v->o->module,
+                             .timeout_option = v->o->timeout,
+                             .module = v->module,
+                             .results = v->results,
+                             .count = v->count };
     *code = report_exit(&report);
     st = write_report(v, &report, err);
     if (st == ASSAY_OK && (v->o->out || v->o->json)) {

@@ -2,14 +2,17 @@
  *
  * The kernel ABI: all that a kernel author needs. A module is a shared object
  * that exports one function, assay_module(), which returns a table of
- * kernels. The validator owns all memory, loads the device runtime, poisons
- * outputs, guards their edges and waits for the stream; a kernel says what it
- * supports and launches.
+ * kernels. The validator owns all memory, poisons outputs, guards their edges
+ * and waits for the launch to end; a kernel says what it supports and launches.
+ * Version 0.1 of the validator drives the host; devices of the other kinds are
+ * part of the interface already.
  *
- * Plain C, no other header of the project. Structs grow only at their end and
- * start with their own size, so an old module and a new validator (or the
- * other way round) can tell which fields both know. Numbers never change;
- * fields that hold them are int32_t, for a number may be newer than the reader.
+ * Plain C, no other header of the project. A job grows only at its end and
+ * starts with its size; kernel rows grow only at their end and the module says
+ * their size; so an old module and a new validator, or the other way round, can
+ * tell which fields both know. Tensors and modules do not grow. Numbers never
+ * change; fields that hold them are int32_t, for a number may be newer than the
+ * reader.
  */
 #ifndef ASSAY_KERNEL_H
 #define ASSAY_KERNEL_H
@@ -51,7 +54,9 @@ enum assay_kernel_workload {
 
 /* What q, k and v hold. Used as bits in assay_kernel.inputs. */
 enum assay_kernel_input {
-    ASSAY_KERNEL_RAW = 1,    /* captured words; the kernel quantizes */
+    /* captured words; the kernel quantizes, to the bit as the recipe says
+       (README.md and HACKING.md, "Recipes") */
+    ASSAY_KERNEL_RAW = 1,
     ASSAY_KERNEL_PACKED = 2, /* the recipe's payloads and scales */
 };
 

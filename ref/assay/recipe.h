@@ -2,7 +2,8 @@
  *
  * Recipes, their quantizers, and their emulation: what a perfect kernel of
  * the recipe and softmax form gives, and how far other legal kernels may be.
- * Source: recipes.md sections 1.8.1 (per-tensor quantizer) and 7.1.
+ * Source: ROCm/aiter MHA v4 (sage_attention_quant.py, mha_v4_per_tensor_*);
+ * HACKING.md, "Recipes".
  */
 #ifndef ASSAY_RECIPE_H
 #define ASSAY_RECIPE_H
