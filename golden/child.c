@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "golden/child.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fenv.h>
 #include <signal.h>
@@ -81,6 +82,61 @@ static bool await(pid_t pid, double deadline, int *status)
     }
 }
 
+enum { MAX_KIN = 256 };
+
+struct kin {
+    int pid[MAX_KIN];
+    int count;
+};
+
+/* The children that this process has now. */
+static struct kin kin_now(void)
+{
+    struct kin kin = { .count = 0 };
+    DIR *all = opendir("/proc");
+    for (struct dirent *d; all && (d = readdir(all)) && kin.count < MAX_KIN;) {
+        char path[300], state;
+        int pid = atoi(d->d_name), parent = 0;
+        if (pid <= 0)
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/stat", pid);
+        FILE *f = fopen(path, "re");
+        if (f && fscanf(f, "%*d (%*[^)]) %c %d", &state, &parent) == 2 &&
+            parent == getpid())
+            kin.pid[kin.count++] = pid;
+        if (f)
+            fclose(f);
+    }
+    if (all)
+        closedir(all);
+    return kin;
+}
+
+static bool is_kin(const struct kin *kin, int pid)
+{
+    for (int i = 0; i < kin->count; i++)
+        if (kin->pid[i] == pid)
+            return true;
+    return false;
+}
+
+/* What a child left behind, whatever group or session it went to: orphans come
+ * to us, for child_run() asked for them. Children from before are not ours to
+ * end. */
+static void sweep(const struct kin *before)
+{
+    for (int found = 1, rounds = 0; found && rounds < 100; rounds++) {
+        struct kin now = kin_now();
+        found = 0;
+        for (int i = 0; i < now.count; i++)
+            if (!is_kin(before, now.pid[i])) {
+                found = 1;
+                kill(now.pid[i], SIGKILL);
+                waitpid(now.pid[i], NULL, 0);
+            }
+    }
+}
+
 static void last_line(int fd, char *text, size_t size)
 {
     char tail[1024];
@@ -108,6 +164,8 @@ enum assay_status child_run(void (*work)(void *), void *context,
     int status = 0, output = memfd_create("output of a kernel", MFD_CLOEXEC);
     pid_t parent = getpid();
     fflush(NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const struct kin before = kin_now();
     *out = (struct child_outcome){ 0 };
     double start = seconds();
     pid_t pid = output < 0 ? -1 : fork();
@@ -121,8 +179,9 @@ enum assay_status child_run(void (*work)(void *), void *context,
     if (pid == 0)
         be_child(work, context, output, parent);
     bool ended = await(pid, start + timeout_s, &status);
-    kill(-pid, SIGKILL); /* whatever it left behind */
+    kill(-pid, SIGKILL);
     out->seconds = seconds() - start;
+    sweep(&before);
     if (!ended) {
         out->end = CHILD_TIMED_OUT;
     } else if (WIFSIGNALED(status)) {
@@ -141,7 +200,9 @@ void child_describe(const struct child_outcome *o, char *text, size_t size)
 {
     int n = 0;
     switch (o->end) {
-    case CHILD_RETURNED: n = snprintf(text, size, "ended"); break;
+    case CHILD_RETURNED:
+        n = snprintf(text, size, "ended before its work was done");
+        break;
     case CHILD_EXITED:
         n = snprintf(text, size, "exited with status %d", o->code);
         break;

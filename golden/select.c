@@ -5,18 +5,32 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The next member of a comma list into `item`; false at the end. */
+/* The next member of a comma list into `item`; false at the end. A backslash
+ * takes what follows as it is, a comma too; fnmatch does the rest. */
 static bool next_item(const char **list, char *item, size_t size)
 {
     const char *from = *list;
     if (!from || !*from)
         return false;
-    size_t n = strcspn(from, ",");
+    size_t n = 0;
+    while (from[n] && from[n] != ',')
+        n += from[n] == '\\' && from[n + 1] ? 2 : 1;
     size_t m = n < size - 1 ? n : size - 1;
     memcpy(item, from, m);
     item[m] = '\0';
     *list = from[n] ? from + n + 1 : from + n;
     return true;
+}
+
+void select_quote(const char *name, char *out, size_t size)
+{
+    size_t at = 0;
+    for (; *name && at + 2 < size; name++) {
+        if (strchr("\\,*?[", *name))
+            out[at++] = '\\';
+        out[at++] = *name;
+    }
+    out[at] = '\0';
 }
 
 bool select_has(const char *list, const char *name)

@@ -10,6 +10,10 @@
 
 #include "assay/recipe.h"
 
+/* A name as a list that selects it alone: commas and what a glob would read
+ * something into are escaped by backslashes. */
+void select_quote(const char *name, char *out, size_t size);
+
 /* Whether a member of the list matches; a NULL list matches everything. */
 bool select_has(const char *list, const char *name);
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "golden/child.h"
 #include "golden/h5.h"
@@ -145,11 +146,14 @@ static void try_all(void *path)
  * first what this process is about to do. */
 static enum assay_status survives(const char *path, struct assay_error *err)
 {
-    enum { SECONDS = 600 };
     struct child_outcome end;
+    struct stat info;
+    double patience = 600; /* and what reading at 10 MB/s would take */
+    if (stat(path, &info) == 0)
+        patience += (double)info.st_size * 1e-7;
     char how[256], *name = strdup(path);
     enum assay_status st =
-        name ? child_run(try_all, name, SECONDS, &end, err)
+        name ? child_run(try_all, name, patience, &end, err)
              : assay_fail(err, ASSAY_MEMORY, "no memory for a name");
     free(name);
     if (st != ASSAY_OK || end.end == CHILD_RETURNED)

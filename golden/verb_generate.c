@@ -3,6 +3,7 @@
  * assay generate: captured heads to a golden set.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,31 @@ static enum assay_status open_all(struct generate *g, struct assay_error *err)
     return ASSAY_OK;
 }
 
+/* How many values are no numbers; -inf is one where a row sees no key. */
+static int64_t not_finite(const struct assay_problem *p, const float *o,
+                          const double *lse)
+{
+    int64_t bad = 0;
+    for (int64_t i = 0; i < assay_problem_o_elems(p); i++)
+        bad += !isfinite(o[i]);
+    for (int64_t r = 0; r < assay_problem_rows(p); r++)
+        bad += assay_problem_visible(p, r % p->nq) > 0 && !isfinite(lse[r]);
+    return bad;
+}
+
+/* Legal, and worth knowing: such rows say little about a kernel. */
+static void warn_not_finite(const struct assay_case *c, const char *answer,
+                            const float *o, const double *lse,
+                            const char *advice)
+{
+    int64_t bad = not_finite(&c->problem, o, lse);
+    if (bad > 0)
+        fprintf(stderr,
+                "assay generate: %s: the %s answer has %" PRId64
+                " values of O and LSE that are not finite%s\n",
+                c->name, answer, bad, advice);
+}
+
 static enum assay_status do_case(struct generate *g, struct assay_case *c,
                                  struct assay_error *err)
 {
@@ -184,6 +210,16 @@ static enum assay_status do_case(struct generate *g, struct assay_case *c,
         st = answers_recipe(g->recipes[i], &c->problem, &in, &run, &answers[i],
                             err);
     progress_end(&progress);
+    if (st == ASSAY_OK) {
+        warn_not_finite(c, "exact", exact.o, exact.lse,
+                        g->o->f64 ? ""
+                                  : " (scores may overflow binary32; try "
+                                    "--precision f64)");
+        for (size_t i = 0; i < g->n_recipes; i++)
+            warn_not_finite(c, g->recipes[i]->name, answers[i].o,
+                            answers[i].lse,
+                            " (a kernel of the recipe gives the same)");
+    }
     if (st == ASSAY_OK)
         st = assay_set_add(g->writer, c, &exact, answers, g->n_recipes, err);
     for (size_t i = 0; i < g->n_recipes; i++)

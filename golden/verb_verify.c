@@ -187,6 +187,12 @@ static struct finding compare_answer(const struct assay_problem *p,
     const double luck_lse = luck(false, 16);
     struct finding f = { same_bits(p, a, b) ? SAME_BITS : SAME_WITHIN, 0, 0 };
     int64_t n = assay_problem_rows(p);
+    if (!same_payload(&a->payloads.q, &b->payloads.q) ||
+        !same_payload(&a->payloads.k, &b->payloads.k) ||
+        !same_payload(&a->payloads.v, &b->payloads.v))
+        f.same = DIFFERENT;
+    if (f.same == SAME_BITS) /* NaN and all */
+        return f;
     assay_rows_compare(p, b->o, a->o, rows);
     for (int64_t r = 0; r < n; r++) {
         double o = rows[r].mismatched ? NAN : rows[r].distance;
@@ -202,10 +208,6 @@ static struct finding compare_answer(const struct assay_problem *p,
     for (int64_t bh = 0; bh < p->b * p->hq; bh++)
         if (!same_yardstick(i->gain[bh], j->gain[bh], luck(false, 1)))
             f.same = DIFFERENT;
-    if (!same_payload(&a->payloads.q, &b->payloads.q) ||
-        !same_payload(&a->payloads.k, &b->payloads.k) ||
-        !same_payload(&a->payloads.v, &b->payloads.v))
-        f.same = DIFFERENT;
     return f;
 }
 

@@ -9,17 +9,30 @@
 #include "assay/attention.h"
 #include "assay/memory.h"
 #include "assay/metrics.h"
+#include "config.h"
+
+/* binary128 where the compiler has it, else what long double is (on x86 11
+ * more bits than binary64). */
+#ifdef HAVE__FLOAT128
+typedef _Float128 wide;
+#define wide_exp expf128
+#define wide_log logf128
+#else
+typedef long double wide;
+#define wide_exp expl
+#define wide_log logl
+#endif
 
 /* One row in binary128 against the answer; `s` holds nk, `sum` dv values. */
 static void row_bar(const struct assay_problem *p, const float *q,
                     const float *k, const float *v, int64_t visible,
-                    const double *o, double lse, _Float128 *s, _Float128 *sum,
+                    const double *o, double lse, wide *s, wide *sum,
                     double *bar_o, double *bar_lse)
 {
-    _Float128 top = -(_Float128)INFINITY, l = 0;
+    wide top = -(wide)INFINITY, l = 0;
     for (int64_t j = 0; j < visible; j++) {
         const float *kj = k + j * p->hk * p->dk;
-        _Float128 dot = 0;
+        wide dot = 0;
         for (int64_t c = 0; c < p->dk; c++)
             dot += (double)q[c] * kj[c]; /* 24 x 24 bits: exact in double */
         s[j] = p->softmax_scale * dot;
@@ -29,12 +42,12 @@ static void row_bar(const struct assay_problem *p, const float *q,
         sum[c] = 0;
     for (int64_t j = 0; j < visible && !isinf(top); j++) {
         const float *vj = v + j * p->hk * p->dv;
-        _Float128 weight = expf128(s[j] - top);
+        wide weight = wide_exp(s[j] - top);
         l += weight;
         for (int64_t c = 0; c < p->dv; c++)
             sum[c] += weight * vj[c];
     }
-    _Float128 right = l == 0 ? -(_Float128)INFINITY : top + logf128(l);
+    wide right = l == 0 ? -(wide)INFINITY : top + wide_log(l);
     double off = l == 0 && lse == -INFINITY ? 0 : fabs((double)(lse - right));
     *bar_lse = assay_worst(*bar_lse, off);
     for (int64_t c = 0; c < p->dv; c++) {
@@ -95,7 +108,7 @@ enum assay_status assay_error_bar_f64(const struct assay_problem *p,
     const int64_t heads = p->b * p->hq;
     const int threads =
         run && run->threads > 0 ? run->threads : omp_get_max_threads();
-    _Float128 *scratch = NULL;
+    wide *scratch = NULL;
     int64_t *all_rows = NULL;
     if ((st = assay_alloc("binary128 rows", threads * (p->nk + p->dv),
                           sizeof *scratch, &scratch, err)) != ASSAY_OK ||
@@ -106,7 +119,7 @@ enum assay_status assay_error_bar_f64(const struct assay_problem *p,
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t bh = 0; bh < heads; bh++) {
         int64_t b = bh / p->hq, h = bh % p->hq, kv = h / (p->hq / p->hk);
-        _Float128 *s = scratch + omp_get_thread_num() * (p->nk + p->dv);
+        wide *s = scratch + omp_get_thread_num() * (p->nk + p->dv);
         int64_t *rows = all_rows + omp_get_thread_num() * count;
         bar_o[bh] = bar_lse[bh] = 0;
         sample(p, q + assay_row_offset(p->nq, p->hq, p->dk, b, 0, h), count,

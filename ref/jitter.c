@@ -17,10 +17,14 @@
  *    sqrt(d) u times its partial sums, which are at most |q||k| (Higham,
  *    Accuracy and Stability of Numerical Algorithms, 3.1). NOISE_DOT units of
  *    u times scale |q| max|k| cover it; NOISE_EXP units of u cover the shift
- *    by the maximum, exp2, the scale and the sums. To first order LSE moves by
- *    the noise, O by noise (sum P|v| / L + |o|).
+ *    by the maximum, exp2, the scale and the sums. LSE moves by at most the
+ *    noise. O moves by sum P[j] e[j] (v[j] - o) / L with |e[j]| at most
+ *    expm1(2 noise) / 2, and by Jensen sum P |v - o| / L is at most
+ *    sqrt(sum P |v|^2 / L - |o|^2): nothing where one key has all the weight,
+ *    however large its score. The sums themselves round by some u.
  * 3. Flips. A P[j] of one possible rounding that lies within the noise of a
- *    rounding boundary may still go either way, a whole step.
+ *    rounding boundary may still go either way, a whole step. The largest
+ *    score of a tile is 1 whatever its noise.
  */
 #include "jitter.h"
 
@@ -117,9 +121,9 @@ static inline double step_of(const struct assay_format *format, float p)
 }
 
 struct row_sums {
-    double l, mean_v;      /* sum of P, of P |v| */
-    double tile, tile_v;   /* squares, of term 1 */
-    double flips, flips_v; /* term 3, and what term 1 flushes */
+    double l, mean_v, square_v; /* sum of P, of P |v| */
+    double tile, tile_v;        /* squares, of term 1 */
+    double flips, flips_v;      /* term 3, and what term 1 flushes */
 };
 
 /* Adds up a row, everything relative to the final maximum. */
@@ -141,6 +145,7 @@ static struct row_sums add_row(const struct scratch *x, int64_t n,
         double p = x->p_low[j] * low;
         sum.l += p;
         sum.mean_v += p * norm_v;
+        sum.square_v += p * norm_v * norm_v;
         if (x->top[j] != end) {
             double d = step_of(format, x->p_high[j]);
             if (x->p_high[j] <= d / 2) {
@@ -151,7 +156,7 @@ static struct row_sums add_row(const struct scratch *x, int64_t n,
             d *= high;
             sum.tile += d * d;
             sum.tile_v += d * d * pull * pull;
-        } else {
+        } else if (x->p_low[j] != 1) {
             double flip = ((double)x->more[j] - x->less[j]) * low;
             sum.flips += flip;
             sum.flips_v += flip * pull;
@@ -192,11 +197,13 @@ static void one_row(const struct model *m, struct scratch *x, const float *s,
     struct row_sums sum = add_row(
         x, n, m->job->p_format,
         m->v_norm + assay_row_offset(p->nk, p->hk, 1, b, 0, kv), p->hk, own);
+    double spread = sqrt(fmax(0, sum.square_v / sum.l - own * own));
+    double rounding = NOISE_EXP * U32 * (sum.mean_v / sum.l + own);
     m->jitter_lse[row] =
         (float)((sqrt(sum.tile / 6) + sum.flips) / sum.l + noise);
     m->jitter_o[row] =
         (float)(vs * ((sqrt(sum.tile_v / 6) + sum.flips_v) / sum.l +
-                      noise * (sum.mean_v / sum.l + own)));
+                      expm1(2 * noise) / 2 * spread + rounding));
 }
 
 static void one_block(const struct model *m, struct scratch *x, int64_t b,

@@ -75,8 +75,7 @@ START_TEST(exit_is_told_apart)
     ck_assert_int_eq(out.code, 3);
     ck_assert_str_eq(out.output, "last ? words");
     child_describe(&out, text, sizeof text);
-    ck_assert_str_eq(text,
-                     "exited with status 3, last said \"last ? words\"");
+    ck_assert_str_eq(text, "exited with status 3, last said \"last ? words\"");
 }
 END_TEST
 
@@ -127,6 +126,35 @@ START_TEST(nothing_is_left_behind)
 }
 END_TEST
 
+/* The same, in a session of its own. */
+static void daemon_of_its_own(void *shared)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        setsid();
+        hang(NULL);
+    }
+    usleep(100000);
+    *(int *)shared = (int)pid;
+}
+
+START_TEST(nor_a_daemon_but_older_children_live)
+{
+    int *shared;
+    ck_assert_int_eq(child_share(sizeof *shared, &shared, NULL), ASSAY_OK);
+    pid_t older = fork();
+    if (older == 0)
+        hang(NULL);
+    run(daemon_of_its_own, shared, 60);
+    ck_assert(*shared > 1);
+    ck_assert(kill(*shared, 0) != 0);
+    ck_assert_int_eq(waitpid(older, NULL, WNOHANG), 0);
+    kill(older, SIGKILL);
+    ck_assert_int_eq(waitpid(older, NULL, 0), older);
+    child_unshare(shared, sizeof *shared);
+}
+END_TEST
+
 static void note_rounding(void *shared)
 {
     *(int *)shared = fegetround();
@@ -154,6 +182,7 @@ int main(void)
     tcase_add_test(tests, signal_is_named);
     tcase_add_test(tests, hang_ends_at_the_deadline);
     tcase_add_test(tests, nothing_is_left_behind);
+    tcase_add_test(tests, nor_a_daemon_but_older_children_live);
     tcase_add_test(tests, child_has_the_default_environment);
     suite_add_tcase(suite, tests);
     return assay_check_main(suite);

@@ -6,9 +6,6 @@
 #include "assay/memory.h"
 #include "golden/child.h"
 
-/* Guards hold a NaN pattern too: a read past an end that is used shows. */
-static const unsigned char guard_byte = 0xff;
-
 static size_t tensor_bytes(const struct assay_payload *payload)
 {
     return (size_t)payload->count * assay_format_bytes(payload->format);
@@ -68,14 +65,16 @@ enum assay_status buffers_new(const struct assay_case *c,
     out->poison16 = (uint16_t)(0x7f81 + number % 62);
     out->poison32 = out->poison16 * 0x10001u;
     for (int i = 0; i < BUFFERS; i++) {
-        out->list[i].offset = out->image_bytes;
-        out->image_bytes +=
-            (2 * GUARD_BYTES + out->list[i].bytes + 255) & ~(size_t)255;
+        struct buffer *f = &out->list[i];
+        f->offset = out->image_bytes;
+        f->tail = GUARD_BYTES + (GUARD_BYTES - f->bytes % GUARD_BYTES);
+        out->image_bytes += GUARD_BYTES + f->bytes + f->tail;
     }
     enum assay_status st = child_share(out->image_bytes, &out->image, err);
     if (st != ASSAY_OK)
         return st;
-    memset(out->image, guard_byte, out->image_bytes);
+    /* a NaN pattern too: what is read past an end and used shows */
+    memset(out->image, GUARD_BYTE, out->image_bytes);
     for (int i = 0; i < BUFFERS; i++)
         if (out->list[i].content)
             memcpy(out->image + out->list[i].offset + GUARD_BYTES,
@@ -98,7 +97,7 @@ bool buffers_to_device(const struct buffers *b, const struct device *device,
         at[i] = NULL;
         if (!there)
             continue;
-        size_t all = f->bytes + 2 * GUARD_BYTES;
+        size_t all = GUARD_BYTES + f->bytes + f->tail;
         char *memory = device->alloc(all);
         if (!memory || !device->to_device(memory, b->image + f->offset, all))
             return false;
@@ -113,7 +112,8 @@ bool buffers_from_device(const struct buffers *b, const struct device *device,
     for (int i = 0; i < BUFFERS; i++)
         if (at[i] && !device->from_device(b->image + b->list[i].offset,
                                           (char *)at[i] - GUARD_BYTES,
-                                          b->list[i].bytes + 2 * GUARD_BYTES))
+                                          GUARD_BYTES + b->list[i].bytes +
+                                              b->list[i].tail))
             return false;
     return true;
 }
@@ -144,7 +144,7 @@ static void check_edges(const struct buffers *b, struct candidate *out)
         const unsigned char *was = f->content;
         for (int side = 0; side < 2; side++) {
             int64_t n = changed(at + (side ? GUARD_BYTES + f->bytes : 0),
-                                GUARD_BYTES, guard_byte);
+                                side ? f->tail : GUARD_BYTES, GUARD_BYTE);
             if (n > 0 && out->guard_bytes == 0)
                 out->guard_where = sides[i][side];
             out->guard_bytes += n;

@@ -23,11 +23,12 @@ enum buffer_id {
     BUFFERS
 };
 
-enum { GUARD_BYTES = 4096 };
+enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xff };
 
 struct buffer {
     size_t bytes;        /* without guards; 0: not there */
     const void *content; /* the parent's; NULL for an output */
+    size_t tail;         /* of the guard behind it: to the end of a page */
     size_t offset;       /* of the first guard in the shared image */
 };
 

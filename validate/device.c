@@ -3,25 +3,28 @@
 
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-/* Unmapped pages on both sides turn a wild access into a crash; the guard
- * bands inside catch what falls short of them. */
+/* Wide unmapped gaps on both sides turn a wild access into a crash; the guard
+ * bands inside catch what falls short of them. `bytes` is whole pages. */
 static void *host_alloc(size_t bytes)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), size;
-    if (__builtin_add_overflow(bytes, page - 1, &size))
+    const size_t gap = (size_t)16 << 20;
+    size_t size;
+    if (__builtin_add_overflow(bytes, 2 * gap, &size))
         return NULL;
-    size = size / page * page;
-    if (__builtin_add_overflow(size, 2 * page, &size))
-        return NULL;
-    char *all = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *all = mmap(NULL, size, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED)
         return NULL;
-    if (size > 2 * page &&
-        mprotect(all + page, size - 2 * page, PROT_READ | PROT_WRITE) != 0)
+    if (bytes > 0 && mprotect(all + gap, bytes, PROT_READ | PROT_WRITE) != 0)
         return NULL;
-    return all + page;
+    return all + gap;
+}
+
+static bool host_fill(void *at, int byte, size_t bytes)
+{
+    memset(at, byte, bytes);
+    return true;
 }
 
 static bool host_copy(void *to, const void *from, size_t bytes)
@@ -36,7 +39,8 @@ static bool host_wait(void)
 }
 
 static const struct device devices[] = {
-    { ASSAY_KERNEL_HOST, "host", host_alloc, host_copy, host_copy, host_wait },
+    { ASSAY_KERNEL_HOST, "host", host_alloc, host_fill, host_copy, host_copy,
+      host_wait },
 };
 
 const struct device *device_find(enum assay_kernel_device kind)

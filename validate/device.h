@@ -14,9 +14,10 @@
 struct device {
     enum assay_kernel_device kind;
     const char *name;
-    /* Memory of the device; NULL when there is none left. Lives as long as
-     * the child. */
+    /* Memory of the device, whole pages; NULL when there is none left. Lives
+     * as long as the child. */
     void *(*alloc)(size_t bytes);
+    bool (*fill)(void *at, int byte, size_t bytes);
     bool (*to_device)(void *to, const void *from, size_t bytes);
     bool (*from_device)(void *to, const void *from, size_t bytes);
     bool (*wait)(void); /* for everything launched */

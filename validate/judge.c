@@ -168,13 +168,15 @@ static void judge_rows(struct judging *j)
         int64_t o = assay_row_offset(p->nq, p->hq, p->dv, at.b, at.i, at.h);
         double d = beyond_rounding(j, j->c->o + o, j->e->o + o);
         double allowed = gate_rows[GATE_BUILD].factor * j->e->jitter.o[r];
-        if (offer(j, GATE_BUILD, part_used(d, allowed), at))
+        /* a row that is not finite is the finite gate's */
+        if (j->rows[r].nonfinite_b == 0 &&
+            offer(j, GATE_BUILD, part_used(d, allowed), at))
             note(j, GATE_BUILD,
                  "the row is %.2e off (L2, its rounding taken off), %.2e is "
                  "allowed, its norm is %.2e",
                  d, allowed, j->rows[r].norm_b);
         double c = j->c->lse[r], e = j->e->lse[r];
-        if (!assay_same_class(c, e) || isinf(e))
+        if (!assay_same_class(c, e) || !isfinite(e))
             continue; /* the finite gate's */
         d = fabs(c - e) -
             assay_format_ulp(assay_format_get(ASSAY_F32), (float)e);
@@ -193,7 +195,8 @@ static void judge_rows(struct judging *j)
 static void judge_gain(struct judging *j)
 {
     const struct assay_problem *p = j->p;
-    double half = assay_format_epsilon(j->out_format) / 2;
+    const double half = assay_format_epsilon(j->out_format) / 2;
+    const double step = assay_format_ulp(j->out_format, 0);
     for (int64_t bh = 0; bh < p->b * p->hq; bh++) {
         double a2 = 0, b2 = 0;
         for (int64_t r = bh * p->nq; r < (bh + 1) * p->nq; r++) {
@@ -203,6 +206,8 @@ static void judge_gain(struct judging *j)
         double ratio = b2 > 0 ? sqrt(a2 / b2) : a2 > 0 ? INFINITY : 1;
         double allowed =
             gate_rows[GATE_GAIN].factor * j->e->jitter.gain[bh] + half;
+        if (b2 > 0) /* outputs below the format's normal range */
+            allowed += step / 2 * sqrt((double)(p->nq * p->dv) / b2);
         struct assay_place at = { bh / p->hq, bh % p->hq, -1, -1 };
         if (offer(j, GATE_GAIN, part_used(fabs(ratio - 1), allowed), at))
             note(j, GATE_GAIN, "norm ratio %.6f, should be 1 within %.1e",
@@ -281,7 +286,7 @@ static void spread_integrity(struct judging *j)
     const struct assay_problem *p = j->p;
     const struct candidate *c = j->c;
     if (c->guard_bytes > 0 || c->input_bytes > 0 ||
-        c->lse_unwritten == assay_problem_rows(p))
+        (c->lse_unwritten > 0 && c->lse_unwritten == assay_problem_rows(p)))
         for (int64_t bh = 0; bh < p->b * p->hq; bh++)
             j->head_failed[bh] = true;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "golden/child.h"
+#include "golden/term.h"
 
 static const char symbol[] = "assay_module";
 
@@ -38,7 +39,8 @@ static void check_table(const struct assay_kernel_module *m, char *why,
     else if (m->abi != ASSAY_KERNEL_ABI)
         snprintf(why, size, "has kernel ABI %u, this program speaks %d",
                  (unsigned)m->abi, ASSAY_KERNEL_ABI);
-    else if (m->kernel_size < sizeof(struct assay_kernel))
+    else if (m->kernel_size < sizeof(struct assay_kernel) ||
+             m->kernel_size % sizeof(void *) != 0)
         snprintf(why, size, "has kernel rows of %zu bytes, ABI %d has %zu",
                  m->kernel_size, ASSAY_KERNEL_ABI, sizeof(struct assay_kernel));
     else if (!m->name || !m->kernels || m->kernel_count == 0 ||
@@ -81,11 +83,14 @@ struct asking {
     struct module_info *info; /* shared */
     char *why;                /* shared */
     size_t why_bytes;
+    bool *done; /* shared: a kernel may end the child in any way it likes */
 };
 
+/* Foreign text, fit for a terminal: no name may forge a line. */
 static void copy(char *to, size_t size, const char *from)
 {
-    snprintf(to, size, "%s", from ? from : "");
+    snprintf(to, size, "%.*s", (int)size - 1, from ? from : "");
+    term_plain(to);
 }
 
 static void ask(void *context)
@@ -109,6 +114,7 @@ static void ask(void *context)
         to->inputs = k->inputs;
     }
     info->count = m->kernel_count;
+    *a->done = true;
 }
 
 enum { WHY_BYTES = 512 };
@@ -116,6 +122,7 @@ enum { WHY_BYTES = 512 };
 struct shared {
     struct module_info info;
     char why[WHY_BYTES];
+    bool done;
 };
 
 static enum assay_status check_file(const char *path, char *full,
@@ -143,12 +150,13 @@ enum assay_status module_ask(const char *path, double timeout_s,
     enum assay_status st = child_share(sizeof *shared, &shared, err);
     if (st != ASSAY_OK)
         return st;
-    struct asking a = { &shared->info, shared->why, sizeof shared->why };
+    struct asking a = { &shared->info, shared->why, sizeof shared->why,
+                        &shared->done };
     if ((st = check_file(path, shared->info.path, err)) != ASSAY_OK ||
         (st = child_run(ask, &a, timeout_s, &end, err)) != ASSAY_OK)
         goto out;
     shared->why[WHY_BYTES - 1] = '\0';
-    if (end.end != CHILD_RETURNED) {
+    if (end.end != CHILD_RETURNED || (!shared->done && !shared->why[0])) {
         child_describe(&end, how, sizeof how);
         st = assay_fail(err, ASSAY_KERNEL, "%s: loading it: %s", path, how);
     } else if (shared->why[0]) {

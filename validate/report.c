@@ -5,6 +5,7 @@
  */
 #include "validate/report.h"
 
+#include "golden/select.h"
 #include "golden/verb.h"
 
 int report_exit(const struct report *r)
@@ -44,7 +45,8 @@ size_t report_repeat(const struct report *r, const struct result *one,
     argv[n++] = "validate";
     argv[n++] = r->set_path;
     argv[n++] = "--case";
-    argv[n++] = one->case_name;
+    select_quote(one->case_name, out->case_name, sizeof out->case_name);
+    argv[n++] = out->case_name;
     argv[n++] = "--recipe";
     argv[n++] = one->recipe->name;
     if (r->module_option) {
@@ -53,7 +55,8 @@ size_t report_repeat(const struct report *r, const struct result *one,
     }
     if (one->kernel[0]) {
         argv[n++] = "--kernel";
-        argv[n++] = one->kernel;
+        select_quote(one->kernel, out->kernel, sizeof out->kernel);
+        argv[n++] = out->kernel;
     }
     if (one->input) {
         argv[n++] = "--input";

@@ -22,7 +22,8 @@ struct report {
 
 /* The command line that runs one result again. */
 struct repeat {
-    const char *argv[16]; /* the report's and the result's texts */
+    const char *argv[16]; /* texts of the report, the result, and these */
+    char case_name[1024], kernel[160];
 };
 size_t report_repeat(const struct report *r, const struct result *one,
                      struct repeat *out);

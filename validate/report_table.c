@@ -133,6 +133,7 @@ static bool print_summary(const struct report *r, FILE *out)
         { "REL L2", COLUMN_EXTRA | COLUMN_NUMBER },
         { "LSE NATS", COLUMN_NUMBER },
     };
+    bool any = false;
     struct table *t = table_new(columns, sizeof columns / sizeof *columns);
     if (!t)
         return false;
@@ -155,12 +156,14 @@ static bool print_summary(const struct report *r, FILE *out)
         }
         if (judged == 0)
             continue;
+        any = true;
         const char *name = assay_recipe_get((enum assay_recipe_id)id)->name;
         summary_row(t, name, results, passed, "build", &build);
         summary_row(t, NULL, 0, 0, "recipe", &recipe);
         summary_row(t, NULL, 0, 0, "total", &total);
     }
-    fputs("\nworst figures of each recipe\n", out);
+    if (any)
+        fputs("\nworst figures of each recipe\n", out);
     return table_print(t, out);
 }
 

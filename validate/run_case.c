@@ -10,6 +10,7 @@
 #include "assay/memory.h"
 #include "validate/buffers.h"
 #include "golden/child.h"
+#include "golden/term.h"
 
 void candidate_free(struct candidate *c)
 {
@@ -31,6 +32,8 @@ struct shared {
     double seconds;
     int supports, launch; /* what the kernel's functions returned */
     bool no_memory;
+    size_t workspace;        /* asked for */
+    int64_t workspace_bytes; /* changed outside it */
     char reason[160];
     char notes[160];
 };
@@ -105,6 +108,45 @@ static void check_environment(struct shared *s, const char *when)
     fesetenv(FE_DFL_ENV);
 }
 
+/* Bytes behind a workspace, to the end of a page. */
+static size_t workspace_tail(size_t bytes)
+{
+    return GUARD_BYTES + (GUARD_BYTES - bytes % GUARD_BYTES);
+}
+
+/* Between guards, and full of the same NaN: its contents are undefined. */
+static bool place_workspace(const struct running *run,
+                            struct assay_kernel_job *job)
+{
+    const size_t n = job->workspace_bytes;
+    size_t all;
+    if (__builtin_add_overflow(n, 3 * (size_t)GUARD_BYTES, &all))
+        return false;
+    all = GUARD_BYTES + n + workspace_tail(n);
+    char *memory = run->device->alloc(all);
+    if (!memory || !run->device->fill(memory, GUARD_BYTE, all))
+        return false;
+    job->workspace = memory + GUARD_BYTES;
+    return true;
+}
+
+/* In the child, since only it can reach the device. */
+static bool check_workspace(const struct running *run,
+                            const struct assay_kernel_job *job)
+{
+    static unsigned char guards[3 * GUARD_BYTES];
+    const size_t n = job->workspace_bytes, tail = workspace_tail(n);
+    char *at = job->workspace;
+    if (n == 0)
+        return true;
+    if (!run->device->from_device(guards, at - GUARD_BYTES, GUARD_BYTES) ||
+        !run->device->from_device(guards + GUARD_BYTES, at + n, tail))
+        return false;
+    for (size_t i = 0; i < GUARD_BYTES + tail; i++)
+        run->shared->workspace_bytes += guards[i] != GUARD_BYTE;
+    return true;
+}
+
 static bool place_buffers(const struct running *run,
                           struct assay_kernel_job *job, void *at[BUFFERS])
 {
@@ -118,9 +160,7 @@ static bool place_buffers(const struct running *run,
     job->v.scale = at[BUFFER_V_SCALE];
     job->o.data = at[BUFFER_O];
     job->lse = at[BUFFER_LSE];
-    if (job->workspace_bytes > 0)
-        job->workspace = run->device->alloc(job->workspace_bytes);
-    return job->workspace_bytes == 0 || job->workspace;
+    return job->workspace_bytes == 0 || place_workspace(run, job);
 }
 
 static double seconds(void)
@@ -145,12 +185,19 @@ static void work(void *context)
         return;
     check_environment(s, "loading");
     const struct assay_kernel *k = module_kernel(m, r->kernel);
+    if (strncmp(k->name, r->module->kernels[r->kernel].name,
+                sizeof r->module->kernels[0].name - 1) != 0) {
+        snprintf(s->reason, sizeof s->reason,
+                 "the module has other kernels than when it was asked");
+        return;
+    }
     s->stage = ASKING;
     s->supports = k->supports(&job, s->reason, sizeof s->reason);
     if (s->supports != 0)
         return;
     s->reason[0] = '\0';
     job.workspace_bytes = k->workspace_bytes ? k->workspace_bytes(&job) : 0;
+    s->workspace = job.workspace_bytes;
     s->stage = ALLOCATING;
     s->no_memory = !place_buffers(run, &job, at);
     if (s->no_memory)
@@ -162,7 +209,8 @@ static void work(void *context)
     s->seconds = seconds() - start;
     check_environment(s, "running");
     s->stage = COPYING;
-    if (waited && buffers_from_device(run->buffers, run->device, at))
+    if (waited && check_workspace(run, &job) &&
+        buffers_from_device(run->buffers, run->device, at))
         s->stage = DONE;
 }
 
@@ -184,7 +232,8 @@ static void explain(const struct shared *s, const struct child_outcome *end,
     } else if (s->no_memory) {
         result->verdict = VERDICT_NOT_RUN;
         snprintf(result->reason, sizeof result->reason,
-                 "not enough memory on the device");
+                 "not enough memory on the device (a workspace of %zu bytes)",
+                 s->workspace);
     } else {
         result->verdict = VERDICT_CRASH;
         snprintf(result->reason, sizeof result->reason, "failed %s%s%s",
@@ -217,6 +266,7 @@ enum assay_status run_case(const struct run_request *request, bool *ran,
         goto out;
     shared->reason[sizeof shared->reason - 1] = '\0';
     shared->notes[sizeof shared->notes - 1] = '\0';
+    term_plain(shared->reason);
     result->seconds = shared->seconds;
     memcpy(result->notes, shared->notes, sizeof shared->notes);
     if (end.end == CHILD_RETURNED && shared->stage == DONE &&
@@ -224,6 +274,9 @@ enum assay_status run_case(const struct run_request *request, bool *ran,
         *ran = true;
         st = buffers_collect(&buffers, &request->c->problem,
                              assay_format_get(recipe->out_format), out, err);
+        if (shared->workspace_bytes > 0 && out->guard_bytes == 0)
+            out->guard_where = "beside the workspace";
+        out->guard_bytes += shared->workspace_bytes;
     } else if (end.end == CHILD_RETURNED && shared->stage == DONE) {
         result->verdict = VERDICT_CRASH;
         snprintf(result->reason, sizeof result->reason,

@@ -116,7 +116,7 @@ struct assay_jitter {
 };
 
 /* How many jitters an honest kernel is off at most. Measured on 1.8 million
- * rows of captured heads at 14 key tiles that had no part in the jitter: 1.34
+ * rows of captured heads at 14 key tiles that had no part in the jitter: 1.35
  * of O, 2.92 of LSE. */
 #define ASSAY_JITTERS_O 2.0
 #define ASSAY_JITTERS_LSE 4.0
