@@ -185,8 +185,10 @@ static void work(void *context)
         return;
     check_environment(s, "loading");
     const struct assay_kernel *k = module_kernel(m, r->kernel);
-    if (strncmp(k->name, r->module->kernels[r->kernel].name,
-                sizeof r->module->kernels[0].name - 1) != 0) {
+    char name[sizeof r->module->kernels[0].name];
+    snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, k->name);
+    term_plain(name); /* as the name was when the module was asked */
+    if (strcmp(name, r->module->kernels[r->kernel].name) != 0) {
         snprintf(s->reason, sizeof s->reason,
                  "the module has other kernels than when it was asked");
         return;
