@@ -16,6 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "golden/clock.h"
+#include "golden/term.h"
+
 /* A status that a kernel's own exit() is unlikely to give, so that the two
  * can be told apart; the shared stage tells for certain. */
 enum { RETURNED = 113 };
@@ -35,13 +38,6 @@ void child_unshare(void *memory, size_t bytes)
 {
     if (memory)
         munmap(memory, bytes + !bytes);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 _Noreturn static void be_child(void (*work)(void *), void *context, int output,
@@ -152,9 +148,7 @@ static void last_line(int fd, char *text, size_t size)
     char *line = strrchr(tail, '\n');
     line = line ? line + 1 : tail;
     snprintf(text, size, "%.*s", (int)size - 1, line);
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    term_plain(text);
 }
 
 enum assay_status child_run(void (*work)(void *), void *context,

@@ -4,6 +4,8 @@
  */
 #include "golden/term.h"
 
+#include "golden/clock.h"
+
 #include <inttypes.h>
 #include <libsmartcols.h>
 #include <stdarg.h>
@@ -12,13 +14,6 @@
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void progress_begin(struct progress *p, const char *label)
 {

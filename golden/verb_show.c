@@ -75,8 +75,7 @@ static double largest(int64_t n, const double *x)
 {
     double top = 0;
     for (int64_t i = 0; i < n && !isnan(top); i++)
-        if (!(x[i] <= top))
-            top = x[i];
+        top = assay_worst(top, x[i]);
     return top;
 }
 
@@ -97,8 +96,7 @@ static enum assay_status measure(const struct assay_problem *p,
     out->recipe = a->recipe;
     out->jitter_lse = 0;
     for (int64_t i = 0; i < n && !isnan(out->jitter_lse); i++)
-        if (!(a->jitter.lse[i] <= out->jitter_lse))
-            out->jitter_lse = a->jitter.lse[i];
+        out->jitter_lse = assay_worst(out->jitter_lse, a->jitter.lse[i]);
     assay_free(rows);
     return ASSAY_OK;
 }

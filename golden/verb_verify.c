@@ -89,12 +89,6 @@ static void print_wrong(void *context, const char *name, const char *wrong)
         verb_say("verify", wrong);
 }
 
-/* The larger, and a NaN for ever. */
-static double worse(double a, double b)
-{
-    return isnan(a) || b <= a ? a : b;
-}
-
 static bool same_yardstick(double a, double b, double floor)
 {
     return a <= YARDSTICK_FACTOR * b + floor &&
@@ -131,12 +125,12 @@ static struct finding compare_exact(const struct assay_problem *p,
             for (int64_t c = at; c < at + p->dv; c++) {
                 double d = a->o64 ? fabs(a->o64[c] - b->o64[c])
                                   : fabs((double)a->o[c] - b->o[c]);
-                o = worse(o, d);
+                o = assay_worst(o, d);
                 top_o = fmax(top_o, fabs(a->o[c]));
             }
             double d =
                 lse_difference(a->lse[bh * p->nq + i], b->lse[bh * p->nq + i]);
-            lse = worse(lse, d);
+            lse = assay_worst(lse, d);
             if (isfinite(a->lse[bh * p->nq + i]))
                 top_lse = fmax(top_lse, fabs(a->lse[bh * p->nq + i]));
         }
@@ -146,8 +140,8 @@ static struct finding compare_exact(const struct assay_problem *p,
             !same_yardstick(a->bar_o[bh], b->bar_o[bh], luck_o) ||
             !same_yardstick(a->bar_lse[bh], b->bar_lse[bh], luck_lse))
             f.same = DIFFERENT;
-        f.o = worse(f.o, o);
-        f.lse = worse(f.lse, lse);
+        f.o = assay_worst(f.o, o);
+        f.lse = assay_worst(f.lse, lse);
     }
     return f;
 }
@@ -202,8 +196,8 @@ static struct finding compare_answer(const struct assay_problem *p,
             !same_yardstick(i->o[r], j->o[r], luck(false, rows[r].norm_b)) ||
             !same_yardstick(i->lse[r], j->lse[r], luck_lse))
             f.same = DIFFERENT;
-        f.o = worse(f.o, o);
-        f.lse = worse(f.lse, lse);
+        f.o = assay_worst(f.o, o);
+        f.lse = assay_worst(f.lse, lse);
     }
     for (int64_t bh = 0; bh < p->b * p->hq; bh++)
         if (!same_yardstick(i->gain[bh], j->gain[bh], luck(false, 1)))

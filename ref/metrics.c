@@ -8,6 +8,12 @@ double assay_worst(double so_far, double x)
     return isnan(so_far) || x <= so_far ? so_far : x;
 }
 
+struct assay_place assay_row_place(const struct assay_problem *p, int64_t r)
+{
+    return (struct assay_place){ r / p->nq / p->hq, r / p->nq % p->hq,
+                                 r % p->nq, -1 };
+}
+
 bool assay_same_class(double a, double b)
 {
     if (isnan(a) || isnan(b))

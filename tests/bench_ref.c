@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "assay/attention.h"
 #include "assay/blas.h"
@@ -22,15 +21,9 @@
 #include "assay/memory.h"
 #include "assay/metrics.h"
 #include "assay/recipe.h"
+#include "golden/clock.h"
 #include "ref/blas_threads.h"
 #include "ref/vexp.h"
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void *need(int64_t count, size_t bytes)
 {

@@ -67,7 +67,7 @@ enum assay_status buffers_new(const struct assay_case *c,
     for (int i = 0; i < BUFFERS; i++) {
         struct buffer *f = &out->list[i];
         f->offset = out->image_bytes;
-        f->tail = GUARD_BYTES + (GUARD_BYTES - f->bytes % GUARD_BYTES);
+        f->tail = guard_tail(f->bytes);
         out->image_bytes += GUARD_BYTES + f->bytes + f->tail;
     }
     enum assay_status st = child_share(out->image_bytes, &out->image, err);
@@ -163,8 +163,7 @@ static void count_unwritten(const struct buffers *b,
         b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
     out->unwritten_at = (struct assay_place){ -1, -1, -1, -1 };
     for (int64_t r = 0; r < assay_problem_rows(p); r++) {
-        struct assay_place at = { r / p->nq / p->hq, r / p->nq % p->hq,
-                                  r % p->nq, -1 };
+        struct assay_place at = assay_row_place(p, r);
         int64_t row = assay_row_offset(p->nq, p->hq, p->dv, at.b, at.i, at.h);
         int64_t before = out->o_unwritten + out->lse_unwritten;
         for (int64_t c = row; c < row + p->dv; c++)

@@ -11,6 +11,14 @@
 #include "validate/device.h"
 #include "validate/judge.h"
 
+enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xff };
+
+/* Bytes of the guard behind n bytes: to the end of a page. */
+static inline size_t guard_tail(size_t n)
+{
+    return GUARD_BYTES + (GUARD_BYTES - n % GUARD_BYTES);
+}
+
 enum buffer_id {
     BUFFER_Q,
     BUFFER_K,
@@ -22,8 +30,6 @@ enum buffer_id {
     BUFFER_LSE,
     BUFFERS
 };
-
-enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xff };
 
 struct buffer {
     size_t bytes;        /* without guards; 0: not there */

@@ -101,8 +101,8 @@ static void judge_finite(struct judging *j)
     const struct assay_problem *p = j->p;
     int64_t bad = 0;
     for (int64_t r = 0; r < assay_problem_rows(p); r++) {
-        struct assay_place at = { r / p->nq / p->hq, r / p->nq % p->hq,
-                                  r % p->nq, j->rows[r].mismatched_c };
+        struct assay_place at = assay_row_place(p, r);
+        at.c = j->rows[r].mismatched_c;
         bool lse = !assay_same_class(j->c->lse[r], j->e->lse[r]);
         if (!j->rows[r].mismatched && !lse)
             continue;
@@ -127,8 +127,7 @@ static void judge_dead_rows(struct judging *j)
     for (int64_t r = 0; r < assay_problem_rows(p); r++) {
         if (j->e->lse[r] != -INFINITY)
             continue;
-        struct assay_place at = { r / p->nq / p->hq, r / p->nq % p->hq,
-                                  r % p->nq, -1 };
+        struct assay_place at = assay_row_place(p, r);
         bool right = j->c->lse[r] == -INFINITY && j->rows[r].norm_a == 0 &&
                      j->rows[r].nonfinite_a == 0;
         if (!right && offer(j, GATE_DEAD_ROWS, (double)++bad, at) && bad == 1)
@@ -163,8 +162,7 @@ static void judge_rows(struct judging *j)
 {
     const struct assay_problem *p = j->p;
     for (int64_t r = 0; r < assay_problem_rows(p); r++) {
-        struct assay_place at = { r / p->nq / p->hq, r / p->nq % p->hq,
-                                  r % p->nq, -1 };
+        struct assay_place at = assay_row_place(p, r);
         int64_t o = assay_row_offset(p->nq, p->hq, p->dv, at.b, at.i, at.h);
         double d = beyond_rounding(j, j->c->o + o, j->e->o + o);
         double allowed = gate_rows[GATE_BUILD].factor * j->e->jitter.o[r];
@@ -181,12 +179,7 @@ static void judge_rows(struct judging *j)
         d = fabs(c - e) -
             assay_format_ulp(assay_format_get(ASSAY_F32), (float)e);
         allowed = gate_rows[GATE_LSE].factor * j->e->jitter.lse[r];
-        if (offer(j, GATE_LSE,
-                  part_used(d > 0      ? d
-                            : isnan(d) ? NAN
-                                       : 0,
-                            allowed),
-                  at))
+        if (offer(j, GATE_LSE, part_used(d > 0 ? d : 0, allowed), at))
             note(j, GATE_LSE, "%.6f nats, should be %.6f within %.1e", c, e,
                  allowed);
     }
@@ -280,13 +273,12 @@ static void suspect_form(struct result *out)
                ": another softmax form?");
 }
 
-/* A lost output or a write out of bounds is the kernel's in every head. */
+/* A lost LSE or a write out of bounds is the kernel's in every head. */
 static void spread_integrity(struct judging *j)
 {
     const struct assay_problem *p = j->p;
-    const struct candidate *c = j->c;
-    if (c->guard_bytes > 0 || c->input_bytes > 0 ||
-        (c->lse_unwritten > 0 && c->lse_unwritten == assay_problem_rows(p)))
+    if (!j->gates[GATE_INTEGRITY].pass &&
+        integrity_verdict(j->c, assay_problem_rows(p)) != VERDICT_UNWRITTEN)
         for (int64_t bh = 0; bh < p->b * p->hq; bh++)
             j->head_failed[bh] = true;
 }

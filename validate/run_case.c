@@ -5,11 +5,11 @@
 #include <float.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "assay/memory.h"
 #include "validate/buffers.h"
 #include "golden/child.h"
+#include "golden/clock.h"
 #include "golden/term.h"
 
 void candidate_free(struct candidate *c)
@@ -108,12 +108,6 @@ static void check_environment(struct shared *s, const char *when)
     fesetenv(FE_DFL_ENV);
 }
 
-/* Bytes behind a workspace, to the end of a page. */
-static size_t workspace_tail(size_t bytes)
-{
-    return GUARD_BYTES + (GUARD_BYTES - bytes % GUARD_BYTES);
-}
-
 /* Between guards, and full of the same NaN: its contents are undefined. */
 static bool place_workspace(const struct running *run,
                             struct assay_kernel_job *job)
@@ -122,7 +116,7 @@ static bool place_workspace(const struct running *run,
     size_t all;
     if (__builtin_add_overflow(n, 3 * (size_t)GUARD_BYTES, &all))
         return false;
-    all = GUARD_BYTES + n + workspace_tail(n);
+    all = GUARD_BYTES + n + guard_tail(n);
     char *memory = run->device->alloc(all);
     if (!memory || !run->device->fill(memory, GUARD_BYTE, all))
         return false;
@@ -135,7 +129,7 @@ static bool check_workspace(const struct running *run,
                             const struct assay_kernel_job *job)
 {
     static unsigned char guards[3 * GUARD_BYTES];
-    const size_t n = job->workspace_bytes, tail = workspace_tail(n);
+    const size_t n = job->workspace_bytes, tail = guard_tail(n);
     char *at = job->workspace;
     if (n == 0)
         return true;
@@ -161,13 +155,6 @@ static bool place_buffers(const struct running *run,
     job->o.data = at[BUFFER_O];
     job->lse = at[BUFFER_LSE];
     return job->workspace_bytes == 0 || place_workspace(run, job);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* In the child. */

@@ -31,6 +31,10 @@ struct assay_place {
     int64_t b, h, i, c;
 };
 
+/* The place of row r of [b, hq, nq], no channel. */
+ASSAY_API struct assay_place assay_row_place(const struct assay_problem *p,
+                                             int64_t r);
+
 /* One row (b, h, i) of O, a against b. */
 struct assay_row {
     double distance; /* L2 of a - b */
