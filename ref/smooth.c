@@ -33,8 +33,8 @@ static void mean_of_head(const struct assay_problem *p, const float *k,
         double sum[BLOCK] = { 0 }, square[BLOCK] = { 0 };
         add_keys(p->nk, stride, p->hk * p->dk, m, k + at, sum, square);
         for (int64_t c = 0; c < m; c++) {
-            mean[at + c] = (float)(sum[c] / n);
-            *mean_sq += sum[c] / n * (sum[c] / n);
+            const double x = mean[at + c] = (float)(sum[c] / n);
+            *mean_sq += x * x;
             *key_sq += square[c] / n;
         }
     }

@@ -40,9 +40,9 @@ struct assay_k_mean {
  * Without keys the mean is 0 and the gate closed.
  *
  * Upstream sums in binary32 in an order that is not told. Here sums run over
- * ascending keys in binary64, are rounded to binary32 once, and the gate is
- * decided before that; a GPU's mean may be off in the last bits, and its gate
- * where the ratio is within some 1e-6 of 0.7225. */
+ * ascending keys in binary64 and a mean is rounded to binary32 once; the ratio
+ * is that of the rounded mean. A GPU's mean may be off in the last bits, and
+ * its gate where the ratio is within some 1e-6 of 0.7225. */
 ASSAY_API enum assay_status assay_k_mean_compute(const struct assay_problem *p,
                                                  const float *k,
                                                  enum assay_smoothing smoothing,
