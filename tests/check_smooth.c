@@ -284,8 +284,8 @@ static void delta_of(const struct assay_problem *p, const float *q,
                   "%s", err.text);
 }
 
-/* Integers: every product and sum is exact in any order, so that only the
- * roundings of the definition are left. */
+/* Integers of 9 bits, which bf16 rounds: binary64 sums of their products are
+ * exact in any order, so that only the definition's roundings are left. */
 START_TEST(delta_is_its_definition)
 {
     enum { B = 2, HQ = 6, HK = 2, NQ = 5, DK = 150 };
@@ -299,20 +299,33 @@ START_TEST(delta_is_its_definition)
                                      .softmax_scale = 0.1 };
     float q[B * NQ * HQ * DK], mean[B * HK * DK], delta[B * HQ * NQ];
     for (int i = 0; i < B * NQ * HQ * DK; i++)
-        q[i] = (float)(values_bits(40, (uint64_t)i) % 513) - 256;
-    for (int i = 0; i < B * HK * DK; i++) /* 9 bits: bf16 rounds these */
+        q[i] = (float)(values_bits(40, (uint64_t)i) % 1023) - 511;
+    for (int i = 0; i < B * HK * DK; i++)
         mean[i] = (float)(values_bits(41, (uint64_t)i) % 1023) - 511;
     delta_of(&p, q, mean, delta);
     for (int b = 0; b < B; b++)
         for (int h = 0; h < HQ; h++)
             for (int i = 0; i < NQ; i++) {
-                float dot = 0;
+                double dot = 0;
                 for (int c = 0; c < DK; c++)
-                    dot += round_bf16(q[((b * NQ + i) * HQ + h) * DK + c]) *
+                    dot += (double)round_bf16(
+                               q[((b * NQ + i) * HQ + h) * DK + c]) *
                            round_bf16(mean[(b * HK + h / 3) * DK + c]);
                 ck_assert(delta[(b * HQ + h) * NQ + i] ==
-                          round_bf16(dot) * 0.1f);
+                          round_bf16((float)dot) * 0.1f);
             }
+}
+END_TEST
+
+/* 2^26 + 1 - 2^26, which binary32 does not hold on the way. */
+START_TEST(delta_is_summed_in_binary64)
+{
+    const float q[3] = { 0x1p13f, 1, -0x1p13f };
+    const float mean[3] = { 0x1p13f, 1, 0x1p13f };
+    struct assay_problem p = keys_of(1, 1, 1, 3);
+    float delta;
+    delta_of(&p, q, mean, &delta);
+    ck_assert(delta == 1);
 }
 END_TEST
 
@@ -493,6 +506,7 @@ int main(void)
     tcase_add_test(c, bad_keys);
     tcase_add_test(c, large_keys);
     tcase_add_test(c, delta_is_its_definition);
+    tcase_add_test(c, delta_is_summed_in_binary64);
     tcase_add_test(c, delta_restores_the_lse);
     tcase_add_test(c, what_is_refused);
     tcase_add_loop_test(c, vector_means, 0, 4);
