@@ -58,7 +58,8 @@ static void subtract(int64_t width, int64_t rows, const float *x, int64_t means,
 
 static void round_words(const struct assay_format *word, int64_t n, float *y)
 {
-    assay_format_round(word, ASSAY_SPECIAL, (size_t)n, y, y);
+    assay_format_round(word, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, (size_t)n, y,
+                       y);
 }
 
 /* Some tokens of one batch. */

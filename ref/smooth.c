@@ -74,13 +74,16 @@ static float dot_words(const struct assay_format *word, int64_t n,
     for (int64_t at = 0; at < n; at += BLOCK) {
         const int64_t m = n - at < BLOCK ? n - at : BLOCK;
         float x[BLOCK], y[BLOCK];
-        assay_format_round(word, ASSAY_SPECIAL, (size_t)m, q + at, x);
-        assay_format_round(word, ASSAY_SPECIAL, (size_t)m, mean + at, y);
+        assay_format_round(word, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, (size_t)m,
+                           q + at, x);
+        assay_format_round(word, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, (size_t)m,
+                           mean + at, y);
         for (int64_t c = 0; c < m; c++)
             dot += (double)x[c] * y[c];
     }
     float sum = (float)dot, rounded;
-    assay_format_round(word, ASSAY_SPECIAL, 1, &sum, &rounded);
+    assay_format_round(word, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, 1, &sum,
+                       &rounded);
     return rounded;
 }
 

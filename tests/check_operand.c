@@ -74,7 +74,8 @@ static float round_bf16(float x)
 
 static float round_f16(float x)
 {
-    assay_format_round(assay_format_get(ASSAY_F16), ASSAY_SPECIAL, 1, &x, &x);
+    assay_format_round(assay_format_get(ASSAY_F16), ASSAY_NEAREST_EVEN,
+                       ASSAY_SPECIAL, 1, &x, &x);
     return x;
 }
 
@@ -298,7 +299,7 @@ static void check_words(const char *file, const char *words, const char *mean,
     ck_assert_uint_eq(right.size, 2 * n);
     float *y = prepared(ASSAY_ROTATION_ONCE, &x);
     uint16_t *got = must_alloc(n, sizeof *got);
-    assay_format_encode(bf16(), ASSAY_SPECIAL, n, y, got);
+    assay_format_encode(bf16(), ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, n, y, got);
     for (size_t i = 0; i < n; i++)
         if (got[i] != ((uint16_t *)right.bytes)[i])
             ck_abort_msg("%s: %s[%zu] is %04x, not %04x", file, rotated, i,
@@ -372,8 +373,8 @@ static void check_mxfp8(const char *file, const struct assay_operand *x,
         ck_assert_uint_eq(exponent, ((uint8_t *)e.bytes)[block]);
         for (int i = 0; i < 32; i++)
             v[i] *= float_of((254 - exponent) << 23);
-        assay_format_encode(assay_format_get(ASSAY_E4M3FN), ASSAY_SATURATE, 32,
-                            v, got);
+        assay_format_encode(assay_format_get(ASSAY_E4M3FN), ASSAY_NEAREST_EVEN,
+                            ASSAY_SATURATE, 32, v, got);
         ck_assert_mem_eq(got, (uint8_t *)right.bytes + 32 * block, 32);
     }
     free(y), free(right.bytes), free(e.bytes);
