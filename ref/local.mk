@@ -13,11 +13,14 @@ assayinclude_HEADERS += \
 noinst_LTLIBRARIES += ref/libref.la
 ref_libref_la_SOURCES = \
 	ref/attention_blocked.c ref/attention_plain.c ref/bits.h ref/blas.c \
-	ref/blas_threads.h ref/blocked.h ref/blocked_engine.h \
+	ref/blas_threads.h ref/block.c ref/blocked.h ref/blocked_engine.h \
 	ref/blocked_f32.c ref/blocked_f64.c ref/emulate.c ref/error.c \
 	ref/error_bar.c ref/format.c ref/format_array.c ref/jitter.c ref/jitter.h ref/memory.c ref/metrics.c \
-	ref/problem.c ref/recipe.c ref/round.h ref/vexp.c ref/vexp.h
-ref_libref_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(OPENBLAS_CFLAGS) \
+	ref/problem.c ref/recipe.c ref/round.h ref/scale_rule.c ref/scale_rule.h \
+	ref/vexp.c ref/vexp.h
+# -fno-trapping-math changes no value: it lets gcc compute both sides of a
+# choice, without which loops with a choice are not vectorised.
+ref_libref_la_CFLAGS = $(AM_CFLAGS) -fno-trapping-math $(OPENMP_CFLAGS) $(OPENBLAS_CFLAGS) \
 	$(SLEEF_CFLAGS)
 ref_libref_la_LIBADD = $(OPENBLAS_LIBS) $(SLEEF_LIBS) -lm
 
