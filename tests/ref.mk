@@ -2,7 +2,8 @@
 # Unit tests of ref/.
 check_programs_ref = tests/check_attention tests/check_blas \
 	tests/check_captured tests/check_error tests/check_format \
-	tests/check_metrics tests/check_problem tests/check_recipe
+	tests/check_metrics tests/check_pack tests/check_problem \
+	tests/check_recipe
 EXTRA_DIST += tests/check_values.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
@@ -38,6 +39,12 @@ tests_check_format_SOURCES = tests/check_format.c tests/check_values.c \
 tests_check_format_CPPFLAGS = $(tests_cppflags)
 tests_check_format_CFLAGS = $(tests_cflags)
 tests_check_format_LDADD = $(tests_ref) -lm
+
+tests_check_pack_SOURCES = tests/check_pack.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_pack_CPPFLAGS = $(tests_cppflags)
+tests_check_pack_CFLAGS = $(tests_cflags)
+tests_check_pack_LDADD = $(tests_ref)
 
 tests_check_problem_SOURCES = tests/check_problem.c tests/check_assay.c
 tests_check_problem_CPPFLAGS = $(tests_cppflags)
