@@ -43,12 +43,45 @@ static struct assay_tile_layout layout_of(enum assay_tile_id tile,
     };
 }
 
+/* E2M1 and E2M3 of 1 and 3 mantissa bits: nearest even, saturating. */
+static uint8_t code_even(int man, double x)
+{
+    double n = 1 << man, a = fabs(x);
+    double step = a < 2 ? 1 / n : a < 4 ? 2 / n : 4 / n;
+    double r = fmin(rint(a / step) * step, 8 - 4 / n);
+    double code = r < 2   ? r * n
+                  : r < 4 ? 2 * n + (r - 2) * n / 2
+                          : 3 * n + (r - 4) * n / 4;
+    return (uint8_t)(code + (signbit(x) ? 4 * n : 0));
+}
+
 /* ---- K ---- */
 
-static void check_k(const char *file, const char *format,
-                    enum assay_tile_id tile, enum assay_packing_id packing)
+/* Rotated K in bf16 is what the MX quantizers of K round: a code that is not
+ * its word's came from another place in the row. */
+static void check_k_codes(const char *file, const char *words_name, int man,
+                          const uint8_t *codes, const struct vector *e)
 {
-    char name[80];
+    struct vector words;
+    vector_read(file, words_name, &words);
+    for (size_t i = 0; i < words.size / 2; i++) {
+        uint32_t word = ((const uint16_t *)words.bytes)[i];
+        int scale = ((const uint8_t *)e->bytes)[i / 32];
+        uint8_t want = code_even(man, ldexp(float_of(word << 16), 127 - scale));
+        if (codes[i] != want)
+            ck_abort_msg("%s: %s, E2M%d code of element %zu is %02x, not %02x",
+                         file, words_name, man, i, codes[i], want);
+    }
+    free(words.bytes);
+}
+
+static void check_k(const char *file, const char *prefix,
+                    enum assay_tile_id tile)
+{
+    const struct assay_packing *p =
+        assay_packing_get(assay_tile_get(tile)->packing);
+    char format[40], name[80];
+    snprintf(format, sizeof format, "%smxfp%d_k", prefix, p->bits);
     struct vector rows, e, want;
     snprintf(name, sizeof name, "%s.rows", format);
     vector_read(file, name, &rows);
@@ -64,12 +97,13 @@ static void check_k(const char *file, const char *format,
     uint8_t *codes = must_alloc(n_codes, 1), *again = must_alloc(rows.size, 1);
     uint8_t *payload = must_alloc(n_bytes, 1);
     uint8_t *scales = must_alloc((size_t)assay_tile_scale_bytes(&l), 1);
-    const struct assay_packing *p = assay_packing_get(packing);
     assay_unpack_rows(p, n_codes / 128, 128, rows.bytes, codes);
     assay_pack_rows(p, n_codes / 128, 128, codes, again);
     snprintf(name, sizeof name, "%s: %s.rows", file, format);
     same_bytes(name, rows.size, again, &rows);
     ck_assert_uint_eq(e.size, (size_t)assay_tile_scales(&l));
+    snprintf(name, sizeof name, "%srotate_k.words", prefix);
+    check_k_codes(file, name, p->bits - 3, codes, &e);
     ck_assert_int_eq(
         assay_tile_pack(&l, codes, e.bytes, NULL, payload, scales, NULL),
         ASSAY_OK);
@@ -85,13 +119,11 @@ START_TEST(k_tiles)
     const char *file = files[_i];
     if (!vectors_present(file))
         return;
-    check_k(file, "mxfp6_k", ASSAY_TILE_K_MXFP6, ASSAY_PACKING_INTERLEAVED6);
-    check_k(file, "mxfp4_k", ASSAY_TILE_K_MXFP4, ASSAY_PACKING_NIBBLES);
-    if (_i == 0) { /* the one with a K mean worth subtracting */
-        check_k(file, "forced.mxfp6_k", ASSAY_TILE_K_MXFP6,
-                ASSAY_PACKING_INTERLEAVED6);
-        check_k(file, "forced.mxfp4_k", ASSAY_TILE_K_MXFP4,
-                ASSAY_PACKING_NIBBLES);
+    check_k(file, "", ASSAY_TILE_K_MXFP6);
+    check_k(file, "", ASSAY_TILE_K_MXFP4);
+    if (_i == 0) { /* the one that also has K with its mean subtracted */
+        check_k(file, "forced.", ASSAY_TILE_K_MXFP6);
+        check_k(file, "forced.", ASSAY_TILE_K_MXFP4);
     }
 }
 END_TEST
@@ -204,18 +236,8 @@ static void gather(const struct v_vectors *v, int64_t head, int64_t block,
     }
 }
 
-/* E2M3 to nearest even, saturating at 7.5; E2M1 with ties toward zero. */
-static uint8_t code6(double x)
-{
-    double a = fabs(x), step = a < 2 ? 0.125 : a < 4 ? 0.25 : 0.5;
-    double r = fmin(rint(a / step) * step, 7.5);
-    uint8_t code = (uint8_t)(r < 2   ? r * 8
-                             : r < 4 ? 16 + (r - 2) * 4
-                                     : 24 + (r - 4) * 2);
-    return (uint8_t)(code | (signbit(x) ? 32 : 0));
-}
-
-static uint8_t code4(double x)
+/* E2M1 with ties toward zero. */
+static uint8_t code_toward_zero(double x)
 {
     static const double middles[] = { 0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5 };
     uint8_t code = signbit(x) ? 8 : 0;
@@ -238,7 +260,8 @@ static uint8_t scale_of(const struct v_vectors *v, const float x[32])
 static uint8_t code_of(const struct v_vectors *v, float x, uint8_t scale)
 {
     double scaled = ldexp(x, 127 - scale);
-    return v->l.tile == ASSAY_TILE_V_MXFP6 ? code6(scaled) : code4(scaled);
+    return v->l.tile == ASSAY_TILE_V_MXFP6 ? code_even(3, scaled)
+                                           : code_toward_zero(scaled);
 }
 
 static void quantize_block(const struct v_vectors *v, int64_t head,
