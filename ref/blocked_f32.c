@@ -14,8 +14,9 @@
 #define REAL float
 #define GEMM cblas_sgemm
 #define EXP2 exp2_f32
-#define ROUND_P(job, n, p) \
-    assay_format_round((job)->p_format, ASSAY_SATURATE, (size_t)(n), p, p)
+#define ROUND_P(job, n, p)                                                  \
+    assay_format_round((job)->p_format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, \
+                       (size_t)(n), p, p)
 
 #include "blocked_engine.h"
 

@@ -25,7 +25,8 @@ static void round_through_f32(const struct assay_format *format, int64_t n,
         int64_t m = n - at < 256 ? n - at : 256;
         for (int64_t j = 0; j < m; j++)
             block[j] = (float)p[at + j];
-        assay_format_round(format, ASSAY_SATURATE, (size_t)m, block, block);
+        assay_format_round(format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE,
+                           (size_t)m, block, block);
         for (int64_t j = 0; j < m; j++)
             p[at + j] = block[j];
     }

@@ -105,8 +105,10 @@ static void fill_p(struct scratch *x, const float *s, int64_t n, float noise,
         x->less[j] = x->p_low[j] * (1 - noise);
         x->more[j] = x->p_low[j] * (1 + noise);
     }
-    assay_format_round(format, ASSAY_SATURATE, (size_t)n, x->less, x->less);
-    assay_format_round(format, ASSAY_SATURATE, (size_t)n, x->more, x->more);
+    assay_format_round(format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, (size_t)n,
+                       x->less, x->less);
+    assay_format_round(format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, (size_t)n,
+                       x->more, x->more);
 }
 
 /* Spacing of the format at a P of at most 1. */

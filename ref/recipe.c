@@ -94,7 +94,8 @@ static enum assay_status quantize_tensor(const struct assay_format *format,
     float reciprocal = 1 / scale;
     for (int64_t i = 0; i < n; i++)
         scaled[i] = x[i] * reciprocal;
-    assay_format_encode(format, ASSAY_SATURATE, (size_t)n, scaled, out->codes);
+    assay_format_encode(format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, (size_t)n,
+                        scaled, out->codes);
     out->scales[0] = scale;
     assay_free(scaled);
     return ASSAY_OK;
@@ -113,8 +114,8 @@ static enum assay_status quantize(enum assay_format_id format,
                      &out->codes, err);
     if (st != ASSAY_OK || scale == ASSAY_SCALE_NONE) {
         if (st == ASSAY_OK)
-            assay_format_encode(out->format, ASSAY_SPECIAL, (size_t)n, x,
-                                out->codes);
+            assay_format_encode(out->format, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL,
+                                (size_t)n, x, out->codes);
         return st;
     }
     out->n_scales = 1;

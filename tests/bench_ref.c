@@ -163,10 +163,10 @@ static void bench_elements(int rounds)
         double round = 0, encode = 0, decode = 0;
         for (int r = 0; r < rounds; r++) {
             double start = seconds();
-            assay_format_round(f, ASSAY_SATURATE, N, x, y);
+            assay_format_round(f, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, N, x, y);
             round = best(seconds() - start, round);
             start = seconds();
-            assay_format_encode(f, ASSAY_SATURATE, N, x, codes);
+            assay_format_encode(f, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, N, x, codes);
             encode = best(seconds() - start, encode);
             start = seconds();
             assay_format_decode(f, N, codes, y);

@@ -103,10 +103,10 @@ static void check_values(const struct spec *s, size_t n, const float *x)
     float *values = must_alloc(n, sizeof *values);
     float *rounded = must_alloc(n, sizeof *rounded);
     for (int policy = ASSAY_SATURATE; policy <= ASSAY_SPECIAL; policy++) {
-        assay_format_encode(f, policy, n, x, codes);
+        assay_format_encode(f, ASSAY_NEAREST_EVEN, policy, n, x, codes);
         assay_format_decode(f, n, codes, values);
         memcpy(rounded, x, n * sizeof *x);
-        assay_format_round(f, policy, n, rounded, rounded);
+        assay_format_round(f, ASSAY_NEAREST_EVEN, policy, n, rounded, rounded);
         for (size_t i = 0; i < n; i++) {
             uint32_t got = code_at(s, codes, i);
             bool right = isnan(x[i]) ? is_nan_code(s, got)
@@ -144,9 +144,9 @@ START_TEST(row_is_sane)
     /* the largest value is its own code, and rounding leaves it alone */
     float max = assay_format_max(f), round = 0, back = 0;
     uint32_t word = 0;
-    assay_format_encode(f, ASSAY_SPECIAL, 1, &max, &word);
+    assay_format_encode(f, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, 1, &max, &word);
     assay_format_decode(f, 1, &word, &back);
-    assay_format_round(f, ASSAY_SPECIAL, 1, &max, &round);
+    assay_format_round(f, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, 1, &max, &round);
     ck_assert_uint_eq(word, f->max_code);
     ck_assert(back == max && round == max);
 }
@@ -208,7 +208,8 @@ START_TEST(codes_come_back)
             ((uint8_t *)word)[0] = (uint8_t)code;
             float x;
             assay_format_decode(f, 1, word, &x);
-            assay_format_encode(f, (enum assay_overflow)policy, 1, &x, back);
+            assay_format_encode(f, ASSAY_NEAREST_EVEN,
+                                (enum assay_overflow)policy, 1, &x, back);
             uint32_t got = code_at(s, back, 0);
             bool special = policy == ASSAY_SPECIAL || !isinf(x);
             if (isnan(x) ? !is_nan_code(s, got) : special && got != code)
@@ -225,7 +226,7 @@ START_TEST(int8_codes_come_back)
             float x;
             assay_format_decode(format_of(ASSAY_INT8), 1, &word, &x);
             ck_assert(x == (float)code);
-            assay_format_encode(format_of(ASSAY_INT8),
+            assay_format_encode(format_of(ASSAY_INT8), ASSAY_NEAREST_EVEN,
                                 (enum assay_overflow)policy, 1, &x, &back);
             ck_assert_int_eq(back, code);
         }
@@ -308,7 +309,8 @@ START_TEST(lengths)
         size_t end = n[t] * (size_t)s->bytes;
         check_values(s, n[t], x);
         memset(codes, 0xa5, sizeof codes);
-        assay_format_encode(format_of(s->id), ASSAY_SPECIAL, n[t], x, codes);
+        assay_format_encode(format_of(s->id), ASSAY_NEAREST_EVEN, ASSAY_SPECIAL,
+                            n[t], x, codes);
         ck_assert_uint_eq(codes[end], 0xa5);
         ck_assert_uint_eq(codes[end + 1], 0xa5);
     }
@@ -333,10 +335,10 @@ static void check_int8(float x)
     for (int policy = ASSAY_SATURATE; policy <= ASSAY_SPECIAL; policy++) {
         int8_t code;
         float y = x;
-        assay_format_encode(format_of(ASSAY_INT8), (enum assay_overflow)policy,
-                            1, &x, &code);
-        assay_format_round(format_of(ASSAY_INT8), (enum assay_overflow)policy,
-                           1, &y, &y);
+        assay_format_encode(format_of(ASSAY_INT8), ASSAY_NEAREST_EVEN,
+                            (enum assay_overflow)policy, 1, &x, &code);
+        assay_format_round(format_of(ASSAY_INT8), ASSAY_NEAREST_EVEN,
+                           (enum assay_overflow)policy, 1, &y, &y);
         if (code != right_int8(x) || y != code)
             ck_abort_msg("%a becomes %d and %a, not %d", x, code, y,
                          right_int8(x));
@@ -363,16 +365,19 @@ START_TEST(f32_is_left_alone)
         uint32_t word = values_bits(16, i), code;
         float x = float_of(word), y;
         bool inf = isinf(x);
-        assay_format_encode(format_of(ASSAY_F32), ASSAY_SPECIAL, 1, &x, &code);
+        assay_format_encode(format_of(ASSAY_F32), ASSAY_NEAREST_EVEN,
+                            ASSAY_SPECIAL, 1, &x, &code);
         assay_format_decode(format_of(ASSAY_F32), 1, &code, &y);
         if (code != word || !same_float(x, y))
             ck_abort_msg("%08x comes back as %08x", word, code);
-        assay_format_round(format_of(ASSAY_F32), ASSAY_SATURATE, 1, &x, &y);
+        assay_format_round(format_of(ASSAY_F32), ASSAY_NEAREST_EVEN,
+                           ASSAY_SATURATE, 1, &x, &y);
         if (!inf && !same_float(x, y))
             ck_abort_msg("%a is rounded to %a", x, y);
     }
     float ends[2] = { INFINITY, -INFINITY };
-    assay_format_round(format_of(ASSAY_F32), ASSAY_SATURATE, 2, ends, ends);
+    assay_format_round(format_of(ASSAY_F32), ASSAY_NEAREST_EVEN, ASSAY_SATURATE,
+                       2, ends, ends);
     ck_assert(ends[0] == 0x1.fffffep127f && ends[1] == -0x1.fffffep127f);
 }
 END_TEST
@@ -427,8 +432,8 @@ static void check_words(enum assay_format_id id, size_t n,
     for (size_t i = 0; i < n; i++) {
         float x = float_of(c[i].x);
         uint32_t a = 0, b = 0;
-        assay_format_encode(f, ASSAY_SATURATE, 1, &x, &a);
-        assay_format_encode(f, ASSAY_SPECIAL, 1, &x, &b);
+        assay_format_encode(f, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, 1, &x, &a);
+        assay_format_encode(f, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, 1, &x, &b);
         ck_assert_msg(a == c[i].saturate && b == c[i].special,
                       "%s %08x gives %04x and %04x, not %04x and %04x", f->name,
                       c[i].x, a, b, c[i].saturate, c[i].special);
@@ -464,7 +469,7 @@ START_TEST(e4m3_top_binade)
                                0x7b, 0x7c, 0x7c, 0x7c, 0x7d, 0x7e, 0x7e };
     uint8_t got[15];
     for (int policy = ASSAY_SATURATE; policy <= ASSAY_SPECIAL; policy++) {
-        assay_format_encode(format_of(ASSAY_E4M3FN),
+        assay_format_encode(format_of(ASSAY_E4M3FN), ASSAY_NEAREST_EVEN,
                             (enum assay_overflow)policy, 15, x, got);
         ck_assert_mem_eq(got, want, sizeof want);
     }
@@ -535,7 +540,7 @@ START_TEST(bf16_words)
         for (int policy = ASSAY_SATURATE; policy <= ASSAY_SPECIAL; policy++) {
             float x = float_of(nans[i]), y;
             uint16_t code;
-            assay_format_encode(format_of(ASSAY_BF16),
+            assay_format_encode(format_of(ASSAY_BF16), ASSAY_NEAREST_EVEN,
                                 (enum assay_overflow)policy, 1, &x, &code);
             assay_format_decode(format_of(ASSAY_BF16), 1, &code, &y);
             ck_assert_msg(isnan(y), "%08x gives %04x", nans[i], code);
@@ -546,7 +551,8 @@ END_TEST
 static void check_int8s(size_t n, const float *x, const int8_t *want)
 {
     int8_t got[8];
-    assay_format_encode(format_of(ASSAY_INT8), ASSAY_SATURATE, n, x, got);
+    assay_format_encode(format_of(ASSAY_INT8), ASSAY_NEAREST_EVEN,
+                        ASSAY_SATURATE, n, x, got);
     for (size_t i = 0; i < n; i++)
         ck_assert_msg(got[i] == want[i], "%g gives %d, not %d", x[i], got[i],
                       want[i]);
@@ -613,8 +619,8 @@ START_TEST(arrays_hdf5_narrows_wrongly)
         uint16_t got[3];
         for (size_t j = 0; j < cases[i].n; j++)
             x[j] = float_of(cases[i].x[j]);
-        assay_format_encode(format_of(cases[i].id), ASSAY_SPECIAL, cases[i].n,
-                            x, got);
+        assay_format_encode(format_of(cases[i].id), ASSAY_NEAREST_EVEN,
+                            ASSAY_SPECIAL, cases[i].n, x, got);
         for (size_t j = 0; j < cases[i].n; j++)
             ck_assert_msg(got[j] == cases[i].want[j],
                           "array %zu, word %zu: %04x, not %04x", i, j, got[j],
@@ -624,7 +630,8 @@ START_TEST(arrays_hdf5_narrows_wrongly)
     float x[4] = { 0.9999f, 1.5249285751529568e-05f, 1.9999f,
                    -0.001953115234375f };
     uint16_t got[4];
-    assay_format_encode(format_of(ASSAY_F16), ASSAY_SPECIAL, 4, x, got);
+    assay_format_encode(format_of(ASSAY_F16), ASSAY_NEAREST_EVEN, ASSAY_SPECIAL,
+                        4, x, got);
     ck_assert(got[0] == 0x3c00 && got[1] == 0x0100 && got[2] == 0x4000 &&
               got[3] == 0x9800);
 }
@@ -668,7 +675,7 @@ START_TEST(ml_dtypes_e4m3)
     ck_assert_uint_eq(n, n_codes);
     ck_assert_uint_gt(n, 1000);
     uint8_t *got = must_alloc(n, 1);
-    assay_format_encode(f, ASSAY_SPECIAL, n, x, got);
+    assay_format_encode(f, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, n, x, got);
     for (size_t i = 0; i < n; i++)
         if (isnan(x[i]) ? (got[i] & 0x7f) != 0x7f : got[i] != want[i])
             ck_abort_msg("%a gives %02x, not %02x", x[i], got[i], want[i]);

@@ -28,7 +28,7 @@ static struct candidate candidate;
 static float word(int i, int salt)
 {
     float x = (float)((i * 37 + salt * 101) % 61 - 30) / 16, y;
-    assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_SPECIAL, 1, &x, &y);
+    assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, 1, &x, &y);
     return y;
 }
 
@@ -48,7 +48,7 @@ static void setup(void)
     ck_assert_int_eq(answers_recipe(assay_recipe_find("bf16"), &problem, &in,
                                     NULL, &answer, NULL),
                      ASSAY_OK);
-    assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_SPECIAL, ELEMS,
+    assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, ELEMS,
                        answer.o, o);
     for (int r = 0; r < ROWS; r++)
         lse[r] = (float)answer.lse[r];

@@ -71,7 +71,7 @@ static struct assay_payloads quantize_v(const struct assay_recipe *recipe,
 static uint8_t e4m3(float x)
 {
     uint8_t code;
-    assay_format_encode(assay_format_get(ASSAY_E4M3FN), ASSAY_SATURATE, 1, &x,
+    assay_format_encode(assay_format_get(ASSAY_E4M3FN), ASSAY_NEAREST_EVEN, ASSAY_SATURATE, 1, &x,
                         &code);
     return code;
 }
@@ -93,7 +93,7 @@ START_TEST(reciprocal_then_multiply)
         for (int i = 0; i < N; i++)
             x[i] = remainderf(values_normal(100, (uint64_t)i), 2) * amax;
         /* ties need short words, and what kernels are given is bf16 */
-        assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_SPECIAL, N, x,
+        assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, N, x,
                            x);
         x[N / 2] = -amax;
         struct assay_payloads out =

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Element formats on arrays: the bits of ref/format.c's scalar functions, at
+ * the speed of memory.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "assay/format.h"
+#include "bits.h"
+#include "round.h"
+
+bool round_takes(const struct assay_format *format)
+{
+    return format->sign && format->exp_bits > 0 && format->exp_bits < 8;
+}
+
+struct round_shape round_shape(const struct assay_format *format,
+                               enum assay_overflow overflow)
+{
+    const float max = assay_format_max(format);
+    float special = format->inf_code ? INFINITY : format->nan_code ? NAN : max;
+    return (struct round_shape){
+        .man = (uint32_t)format->man_bits,
+        .min_exp = (uint32_t)(128 - format->bias),
+        .limit = 4 * max,
+        .max = max,
+        .over = overflow == ASSAY_SPECIAL ? special : max,
+        .nan = format->nan_code ? bits_f32(0x7fc00000u) : max,
+        .odd = format->zero == ASSAY_ZERO_SIGNED ? 0x80000000u : 0,
+    };
+}
+
+/* ---- round ---- */
+
+#define BODY(rounding)                                 \
+    {                                                  \
+        for (size_t i = 0; i < n; i++)                 \
+            out[i] = round_value(&s, rounding, in[i]); \
+    }
+ROUND_LOOPS(round_narrow,
+            (struct round_shape s, size_t n, const float *in, float *out), BODY)
+#undef BODY
+
+/* bf16 has binary32's exponents, so its step has no larger power of two to
+ * add near the top; round on the bits instead. `over` is infinity or not. */
+static inline uint32_t round_bf16(enum assay_rounding rounding, uint32_t over,
+                                  uint32_t b)
+{
+    uint32_t abs = b & 0x7fffffffu;
+    uint32_t add = rounding == ASSAY_NEAREST_EVEN   ? 0x7fffu + ((b >> 16) & 1)
+                   : rounding == ASSAY_TIES_TO_ZERO ? 0x7fffu
+                   : rounding == ASSAY_TIES_AWAY    ? 0x8000u
+                                                    : 0;
+    uint32_t r = (abs + add) & 0xffff0000u;
+    r = r >= 0x7f800000u ? over : r;
+    r = abs > 0x7f800000u ? 0x7fc00000u : r;
+    return r | (b & 0x80000000u);
+}
+
+#define BODY(rounding)                                                      \
+    {                                                                       \
+        for (size_t i = 0; i < n; i++)                                      \
+            out[i] = bits_f32(round_bf16(rounding, over, f32_bits(in[i]))); \
+    }
+ROUND_LOOPS(round_bf16s, (uint32_t over, size_t n, const float *in, float *out),
+            BODY)
+#undef BODY
+
+/* Adding 1.5 * 2^23 leaves no fraction. NaN fails both comparisons of the
+ * clamp and is zero. */
+static inline float round_int8(enum assay_rounding rounding, float low, float x)
+{
+    float y = x < low ? low : x > 127 ? 127 : x;
+    y = x == x ? y : 0;
+    const float magic = 0x1.8p23f;
+    float r = (y + magic) - magic;
+    float toward = y < 0 ? 1.0f : -1.0f;
+    float d = (r - y) * -toward; /* how far r lies away from zero of y */
+    switch (rounding) {
+    case ASSAY_TIES_TO_ZERO: return d == 0.5f ? r + toward : r;
+    case ASSAY_TIES_AWAY: return d == -0.5f ? r - toward : r;
+    case ASSAY_TOWARD_ZERO: return d > 0 ? r + toward : r;
+    default: return r;
+    }
+}
+
+#define BODY(rounding)                                 \
+    {                                                  \
+        for (size_t i = 0; i < n; i++)                 \
+            out[i] = round_int8(rounding, low, in[i]); \
+    }
+ROUND_LOOPS(round_int8s, (float low, size_t n, const float *in, float *out),
+            BODY)
+#undef BODY
+
+static float int8_low(enum assay_overflow overflow)
+{
+    return overflow == ASSAY_SYMMETRIC ? -127 : -128;
+}
+
+static uint32_t wide_over(const struct assay_format *format,
+                          enum assay_overflow overflow)
+{
+    return overflow == ASSAY_SPECIAL ? 0x7f800000u
+                                     : f32_bits(assay_format_max(format));
+}
+
+void assay_format_round(const struct assay_format *format,
+                        enum assay_rounding rounding,
+                        enum assay_overflow overflow, size_t n, const float *in,
+                        float *out)
+{
+    switch (format->id) {
+    case ASSAY_BF16:
+        round_bf16s[rounding](wide_over(format, overflow), n, in, out);
+        break;
+    case ASSAY_INT8:
+        round_int8s[rounding](int8_low(overflow), n, in, out);
+        break;
+    case ASSAY_F32:
+    case ASSAY_E8M0:
+        for (size_t i = 0; i < n; i++)
+            out[i] = assay_format_decode_one(
+                format,
+                assay_format_encode_one(format, rounding, overflow, in[i]));
+        break;
+    default: round_narrow[rounding](round_shape(format, overflow), n, in, out);
+    }
+}
+
+/* ---- encode ---- */
+
+/* round_shape, and what places a value among the codes. */
+struct code_shape {
+    struct round_shape round;
+    float magic;         /* its ulp is the step of the subnormals */
+    uint32_t base;       /* from binary32's exponents to the format's */
+    uint32_t sign_shift; /* from binary32's sign to the format's */
+    uint32_t over, nan;  /* codes without sign */
+    uint32_t odd;        /* sign mask of zero and NaN */
+};
+
+static struct code_shape code_shape(const struct assay_format *format,
+                                    enum assay_overflow overflow)
+{
+    const uint32_t sign = 1u << (format->bits - 1);
+    struct code_shape s = {
+        .round = round_shape(format, overflow),
+        .magic = assay_format_min(format) * 0x1p23f,
+        .sign_shift = (uint32_t)(32 - format->bits),
+        .nan = format->nan_code ? format->nan_code : format->max_code,
+        .odd = format->zero == ASSAY_ZERO_SIGNED ? sign : 0,
+    };
+    s.base = (s.round.min_exp - 1) << s.round.man;
+    s.over = overflow != ASSAY_SPECIAL ? format->max_code
+             : format->inf_code        ? format->inf_code
+                                       : s.nan;
+    if (format->nan_code == 0)
+        s.odd = sign;
+    return s;
+}
+
+static inline uint32_t encode_value(const struct code_shape *s,
+                                    enum assay_rounding rounding, float x)
+{
+    uint32_t abs = f32_bits(x) & 0x7fffffffu;
+    uint32_t sign = (f32_bits(x) ^ abs) >> s->sign_shift;
+    float y = round_size(&s->round, rounding, bits_f32(abs));
+    uint32_t normal = (f32_bits(y) >> (23 - s->round.man)) - s->base;
+    uint32_t small = f32_bits(y + s->magic) - f32_bits(s->magic);
+    uint32_t code = f32_bits(y) >> 23 >= s->round.min_exp ? normal : small;
+    code = y > s->round.max ? s->over : code;
+    code = abs > 0x7f800000u ? s->nan : code;
+    bool odd = y == 0 || code == s->nan;
+    return code | (odd ? sign & s->odd : sign);
+}
+
+#define BODY(rounding)                                                 \
+    {                                                                  \
+        for (size_t i = 0; i < n; i++)                                 \
+            codes[i] = (uint8_t)encode_value(&s, rounding, values[i]); \
+    }
+ROUND_LOOPS(encode_8,
+            (struct code_shape s, size_t n, const float *values,
+             uint8_t *codes),
+            BODY)
+#undef BODY
+
+#define BODY(rounding)                                                  \
+    {                                                                   \
+        for (size_t i = 0; i < n; i++)                                  \
+            codes[i] = (uint16_t)encode_value(&s, rounding, values[i]); \
+    }
+ROUND_LOOPS(encode_16,
+            (struct code_shape s, size_t n, const float *values,
+             uint16_t *codes),
+            BODY)
+#undef BODY
+
+#define BODY(rounding)                                                        \
+    {                                                                         \
+        for (size_t i = 0; i < n; i++)                                        \
+            codes[i] =                                                        \
+                (uint16_t)(round_bf16(rounding, over, f32_bits(values[i])) >> \
+                           16);                                               \
+    }
+ROUND_LOOPS(encode_bf16,
+            (uint32_t over, size_t n, const float *values, uint16_t *codes),
+            BODY)
+#undef BODY
+
+#define BODY(rounding)                                                        \
+    {                                                                         \
+        for (size_t i = 0; i < n; i++)                                        \
+            codes[i] = (int8_t)(int32_t)round_int8(rounding, low, values[i]); \
+    }
+ROUND_LOOPS(encode_int8,
+            (float low, size_t n, const float *values, int8_t *codes), BODY)
+#undef BODY
+
+void assay_format_encode(const struct assay_format *format,
+                         enum assay_rounding rounding,
+                         enum assay_overflow overflow, size_t n,
+                         const float *values, void *codes)
+{
+    if (format->id == ASSAY_BF16)
+        encode_bf16[rounding](wide_over(format, overflow), n, values, codes);
+    else if (format->id == ASSAY_INT8)
+        encode_int8[rounding](int8_low(overflow), n, values, codes);
+    else if (format->id == ASSAY_F32)
+        for (size_t i = 0; i < n; i++)
+            ((uint32_t *)codes)[i] =
+                assay_format_encode_one(format, rounding, overflow, values[i]);
+    else if (format->id == ASSAY_E8M0)
+        for (size_t i = 0; i < n; i++)
+            ((uint8_t *)codes)[i] = (uint8_t)assay_format_encode_one(
+                format, rounding, overflow, values[i]);
+    else if (format->bits == 16)
+        encode_16[rounding](code_shape(format, overflow), n, values, codes);
+    else
+        encode_8[rounding](code_shape(format, overflow), n, values, codes);
+}
+
+/* ---- decode ---- */
+
+struct value_shape {
+    uint32_t up;     /* mantissa to binary32's place */
+    uint32_t base;   /* exponent to binary32's */
+    uint32_t normal; /* first code of a normal */
+    uint32_t sign;   /* sign bit */
+    uint32_t left;   /* to binary32's sign */
+    uint32_t max_code, inf_code, alone;
+    float step;
+};
+
+static struct value_shape value_shape(const struct assay_format *format)
+{
+    return (struct value_shape){
+        .up = (uint32_t)(23 - format->man_bits),
+        .base = (uint32_t)(127 - format->bias) << 23,
+        .normal = 1u << format->man_bits,
+        .sign = 1u << (format->bits - 1),
+        .left = (uint32_t)(32 - format->bits),
+        .max_code = format->max_code,
+        .inf_code = format->inf_code,
+        .alone = format->zero == ASSAY_ZERO_UNSIGNED ? format->nan_code : ~0u,
+        .step = assay_format_min(format),
+    };
+}
+
+static inline float decode_value(const struct value_shape *s, uint32_t code)
+{
+    uint32_t abs = code & (s->sign - 1), sign = (code & s->sign) << s->left;
+    uint32_t normal = (abs << s->up) + s->base;
+    float small = (float)(int32_t)abs * s->step;
+    uint32_t v = abs >= s->normal ? normal : f32_bits(small);
+    uint32_t special = abs == s->inf_code ? 0x7f800000u : 0x7fc00000u;
+    v = abs > s->max_code ? special : v;
+    v |= sign;
+    return bits_f32((code & (2 * s->sign - 1)) == s->alone ? 0x7fc00000u : v);
+}
+
+ASSAY_CLONES
+static void decode_8(struct value_shape s, size_t n, const uint8_t *codes,
+                     float *values)
+{
+    for (size_t i = 0; i < n; i++)
+        values[i] = decode_value(&s, codes[i]);
+}
+
+ASSAY_CLONES
+static void decode_16(struct value_shape s, size_t n, const uint16_t *codes,
+                      float *values)
+{
+    for (size_t i = 0; i < n; i++)
+        values[i] = decode_value(&s, codes[i]);
+}
+
+void assay_format_decode(const struct assay_format *format, size_t n,
+                         const void *codes, float *values)
+{
+    if (format->id == ASSAY_F32)
+        memcpy(values, codes, n * sizeof *values);
+    else if (format->id == ASSAY_INT8)
+        for (size_t i = 0; i < n; i++)
+            values[i] = ((const int8_t *)codes)[i];
+    else if (format->id == ASSAY_E8M0)
+        for (size_t i = 0; i < n; i++)
+            values[i] =
+                assay_format_decode_one(format, ((const uint8_t *)codes)[i]);
+    else if (format->bits == 16)
+        decode_16(value_shape(format), n, codes, values);
+    else
+        decode_8(value_shape(format), n, codes, values);
+}
