@@ -2,8 +2,9 @@
 # Unit tests of ref/.
 check_programs_ref = tests/check_attention tests/check_blas \
 	tests/check_captured tests/check_error tests/check_format \
-	tests/check_metrics tests/check_operand tests/check_problem \
-	tests/check_recipe tests/check_rotate tests/check_smooth
+	tests/check_metrics tests/check_operand tests/check_pack \
+	tests/check_problem tests/check_recipe tests/check_rotate \
+	tests/check_smooth tests/check_tile tests/check_tile_vectors
 EXTRA_DIST += tests/check_values.h tests/vectors.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
@@ -40,6 +41,12 @@ tests_check_format_CPPFLAGS = $(tests_cppflags)
 tests_check_format_CFLAGS = $(tests_cflags)
 tests_check_format_LDADD = $(tests_ref) -lm
 
+tests_check_pack_SOURCES = tests/check_pack.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_pack_CPPFLAGS = $(tests_cppflags)
+tests_check_pack_CFLAGS = $(tests_cflags)
+tests_check_pack_LDADD = $(tests_ref)
+
 tests_check_problem_SOURCES = tests/check_problem.c tests/check_assay.c
 tests_check_problem_CPPFLAGS = $(tests_cppflags)
 tests_check_problem_CFLAGS = $(tests_cflags)
@@ -51,8 +58,8 @@ tests_check_recipe_CPPFLAGS = $(tests_cppflags)
 tests_check_recipe_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_recipe_LDADD = $(tests_golden) $(HDF5_LIBS) -lm
 
-tests_check_operand_SOURCES = tests/check_operand.c tests/vectors.c tests/check_values.c \
-	tests/check_assay.c
+tests_check_operand_SOURCES = tests/check_operand.c tests/vectors.c \
+	tests/check_values.c tests/check_assay.c
 tests_check_operand_CPPFLAGS = $(tests_cppflags)
 tests_check_operand_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_operand_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
@@ -63,8 +70,20 @@ tests_check_rotate_CPPFLAGS = $(tests_cppflags)
 tests_check_rotate_CFLAGS = $(tests_cflags)
 tests_check_rotate_LDADD = $(tests_ref) -lm
 
-tests_check_smooth_SOURCES = tests/check_smooth.c tests/vectors.c tests/check_values.c \
-	tests/check_assay.c
+tests_check_smooth_SOURCES = tests/check_smooth.c tests/vectors.c \
+	tests/check_values.c tests/check_assay.c
 tests_check_smooth_CPPFLAGS = $(tests_cppflags)
 tests_check_smooth_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_smooth_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
+
+tests_check_tile_SOURCES = tests/check_tile.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_tile_CPPFLAGS = $(tests_cppflags)
+tests_check_tile_CFLAGS = $(tests_cflags)
+tests_check_tile_LDADD = $(tests_ref)
+
+tests_check_tile_vectors_SOURCES = tests/check_tile_vectors.c \
+	tests/vectors.c tests/check_values.c tests/check_assay.c
+tests_check_tile_vectors_CPPFLAGS = $(tests_cppflags)
+tests_check_tile_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
+tests_check_tile_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
