@@ -3,7 +3,8 @@
 check_programs_ref = tests/check_attention tests/check_blas \
 	tests/check_captured tests/check_error tests/check_format \
 	tests/check_metrics tests/check_operand tests/check_pack \
-	tests/check_problem tests/check_recipe tests/check_rotate \
+	tests/check_problem tests/check_quantize_vectors \
+	tests/check_recipe tests/check_rotate \
 	tests/check_smooth tests/check_tile tests/check_tile_vectors
 EXTRA_DIST += tests/check_values.h tests/vectors.h
 
@@ -87,3 +88,9 @@ tests_check_tile_vectors_SOURCES = tests/check_tile_vectors.c \
 tests_check_tile_vectors_CPPFLAGS = $(tests_cppflags)
 tests_check_tile_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_tile_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
+
+tests_check_quantize_vectors_SOURCES = tests/check_quantize_vectors.c \
+	tests/vectors.c tests/check_values.c tests/check_assay.c
+tests_check_quantize_vectors_CPPFLAGS = $(tests_cppflags)
+tests_check_quantize_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
+tests_check_quantize_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
