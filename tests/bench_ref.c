@@ -144,7 +144,6 @@ static void bench_elements(int rounds)
 {
     enum { N = 1 << 20 };
     float *x = need(N, sizeof *x), *y = need(N, sizeof *y);
-    void *codes = need(N, 4);
     fill(N, 7, x);
     double copy = 0, exp = 0, rotate = 0;
     for (int r = 0; r < rounds; r++) {
@@ -162,27 +161,8 @@ static void bench_elements(int rounds)
     printf("ns an element: multiply-copy %.2f, exp2 %.2f, rotation of 128 "
            "channels %.2f\n",
            1e9 * copy / N, 1e9 * exp / N, 1e9 * rotate / N);
-    for (int id = 0; id < ASSAY_FORMATS; id++) {
-        const struct assay_format *f =
-            assay_format_get((enum assay_format_id)id);
-        double round = 0, encode = 0, decode = 0;
-        for (int r = 0; r < rounds; r++) {
-            double start = seconds();
-            assay_format_round(f, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, N, x, y);
-            round = best(seconds() - start, round);
-            start = seconds();
-            assay_format_encode(f, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, N, x, codes);
-            encode = best(seconds() - start, encode);
-            start = seconds();
-            assay_format_decode(f, N, codes, y);
-            decode = best(seconds() - start, decode);
-        }
-        printf("  %-7s round %.2f, encode %.2f, decode %.2f\n", f->name,
-               1e9 * round / N, 1e9 * encode / N, 1e9 * decode / N);
-    }
     assay_free(x);
     assay_free(y);
-    assay_free(codes);
 }
 
 int main(int argc, char **argv)
