@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 # Unit tests of ref/.
 check_programs_ref = tests/check_attention tests/check_blas \
+	tests/check_block tests/check_quantize tests/check_scale_rule \
 	tests/check_captured tests/check_error tests/check_format \
 	tests/check_metrics tests/check_operand tests/check_pack \
 	tests/check_problem tests/check_quantize_vectors \
 	tests/check_recipe tests/check_rotate \
 	tests/check_smooth tests/check_tile tests/check_tile_vectors
-EXTRA_DIST += tests/check_values.h tests/vectors.h
+EXTRA_DIST += tests/check_values.h tests/plain_blocks.h tests/vectors.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
 	tests/check_assay.c
@@ -94,3 +95,21 @@ tests_check_quantize_vectors_SOURCES = tests/check_quantize_vectors.c \
 tests_check_quantize_vectors_CPPFLAGS = $(tests_cppflags)
 tests_check_quantize_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_quantize_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
+
+tests_check_scale_rule_SOURCES = tests/check_scale_rule.c \
+	tests/check_values.c tests/check_assay.c
+tests_check_scale_rule_CPPFLAGS = $(tests_cppflags)
+tests_check_scale_rule_CFLAGS = $(tests_cflags)
+tests_check_scale_rule_LDADD = $(tests_ref) -lm
+
+tests_check_block_SOURCES = tests/check_block.c tests/plain_blocks.c \
+	tests/check_values.c tests/check_assay.c
+tests_check_block_CPPFLAGS = $(tests_cppflags)
+tests_check_block_CFLAGS = $(tests_cflags)
+tests_check_block_LDADD = $(tests_ref) -lm
+
+tests_check_quantize_SOURCES = tests/check_quantize.c tests/plain_blocks.c \
+	tests/check_values.c tests/check_assay.c
+tests_check_quantize_CPPFLAGS = $(tests_cppflags)
+tests_check_quantize_CFLAGS = $(tests_cflags)
+tests_check_quantize_LDADD = $(tests_ref) -lm
