@@ -7,7 +7,8 @@ check_programs_ref = tests/check_attention tests/check_blas \
 	tests/check_problem tests/check_quantize_vectors \
 	tests/check_recipe tests/check_rotate \
 	tests/check_smooth tests/check_tile tests/check_tile_vectors
-EXTRA_DIST += tests/check_values.h tests/plain_blocks.h tests/vectors.h
+EXTRA_DIST += tests/check_values.h tests/plain_blocks.h \
+	tests/plain_quantize.h tests/vectors.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
 	tests/check_assay.c
@@ -109,7 +110,7 @@ tests_check_block_CFLAGS = $(tests_cflags)
 tests_check_block_LDADD = $(tests_ref) -lm
 
 tests_check_quantize_SOURCES = tests/check_quantize.c tests/plain_blocks.c \
-	tests/check_values.c tests/check_assay.c
+	tests/plain_quantize.c tests/check_values.c tests/check_assay.c
 tests_check_quantize_CPPFLAGS = $(tests_cppflags)
 tests_check_quantize_CFLAGS = $(tests_cflags)
 tests_check_quantize_LDADD = $(tests_ref) -lm
