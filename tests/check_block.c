@@ -51,13 +51,12 @@ static void guarded_free(struct guarded *g, const char *what)
     free(g->memory);
 }
 
-/* The same bits, but for the payload of a NaN. */
 static void check_floats(const struct assay_blocks *b, const char *what,
                          int64_t n, const float *x, const float *got,
                          const float *want)
 {
     for (int64_t i = 0; i < n; i++)
-        if (!same_float(got[i], want[i]))
+        if (bits_of(got[i]) != bits_of(want[i]))
             ck_abort_msg("%s of %s, %s, overflow %d, %lld x %lld x %lld in "
                          "blocks of %lld, %s: element %lld, %a, gives %a, not "
                          "%a",
@@ -332,6 +331,25 @@ START_TEST(scale_bytes)
 }
 END_TEST
 
+/* A NaN scale among others, under codes that are NaN of the other sign. */
+START_TEST(nan_scale_has_one_answer)
+{
+    for (int64_t inner = 1; inner <= 4; inner += 3) {
+        struct assay_blocks b =
+            blocks_of("floor", ASSAY_E4M3FN, 8, inner == 1 ? 4 : 1, 8, inner);
+        const uint8_t scales[4] = { 127, 255, 127, 127 };
+        uint8_t codes[32];
+        float x[32];
+        memset(codes, 0xff, sizeof codes);
+        assay_blocks_decode(&b, codes, scales, x);
+        for (int i = 0; i < 32; i++)
+            ck_assert_uint_eq(bits_of(x[i]), (inner == 1 ? i / 8 : i % 4) == 1
+                                                 ? 0x7fc00000
+                                                 : 0xffc00000);
+    }
+}
+END_TEST
+
 START_TEST(amax_is_the_largest_value)
 {
     CHECK_BLOCK("roundup", ASSAY_E4M3FN, 1, 448, 0x7e, 0x7f, 448);
@@ -534,6 +552,7 @@ int main(void)
     suite_add_tcase(suite, c);
     c = tcase_create("bytes");
     tcase_add_test(c, scale_bytes);
+    tcase_add_test(c, nan_scale_has_one_answer);
     tcase_add_test(c, amax_is_the_largest_value);
     tcase_add_test(c, rule_decides_saturation);
     tcase_add_test(c, emax_is_taken_off);
