@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 # Unit tests of ref/.
 check_programs_ref = tests/check_attention tests/check_blas \
-	tests/check_captured tests/check_error tests/check_format \
-	tests/check_metrics tests/check_problem tests/check_recipe
-EXTRA_DIST += tests/check_values.h
+	tests/check_captured tests/check_decode tests/check_error \
+	tests/check_format tests/check_format_cases tests/check_format_vectors \
+	tests/check_metrics tests/check_problem tests/check_recipe \
+	tests/check_rounding
+EXTRA_DIST += tests/check_values.h tests/format_oracle.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
 	tests/check_assay.c
@@ -33,11 +35,35 @@ tests_check_metrics_CPPFLAGS = $(tests_cppflags)
 tests_check_metrics_CFLAGS = $(tests_cflags)
 tests_check_metrics_LDADD = $(tests_ref) -lm
 
-tests_check_format_SOURCES = tests/check_format.c tests/check_values.c \
-	tests/check_assay.c
+tests_check_format_SOURCES = tests/check_format.c \
+	tests/format_oracle.c tests/check_values.c tests/check_assay.c
 tests_check_format_CPPFLAGS = $(tests_cppflags)
 tests_check_format_CFLAGS = $(tests_cflags)
 tests_check_format_LDADD = $(tests_ref) -lm
+
+tests_check_format_cases_SOURCES = tests/check_format_cases.c \
+	tests/check_values.c tests/check_assay.c
+tests_check_format_cases_CPPFLAGS = $(tests_cppflags)
+tests_check_format_cases_CFLAGS = $(tests_cflags)
+tests_check_format_cases_LDADD = $(tests_ref) -lm
+
+tests_check_format_vectors_SOURCES = tests/check_format_vectors.c \
+	tests/check_values.c tests/check_assay.c
+tests_check_format_vectors_CPPFLAGS = $(tests_cppflags)
+tests_check_format_vectors_CFLAGS = $(tests_cflags)
+tests_check_format_vectors_LDADD = $(tests_ref) -lm
+
+tests_check_decode_SOURCES = tests/check_decode.c \
+	tests/check_values.c tests/check_assay.c
+tests_check_decode_CPPFLAGS = $(tests_cppflags)
+tests_check_decode_CFLAGS = $(tests_cflags)
+tests_check_decode_LDADD = $(tests_ref) -lm
+
+tests_check_rounding_SOURCES = tests/check_rounding.c \
+	tests/format_oracle.c tests/check_values.c tests/check_assay.c
+tests_check_rounding_CPPFLAGS = $(tests_cppflags)
+tests_check_rounding_CFLAGS = $(tests_cflags)
+tests_check_rounding_LDADD = $(tests_ref) -lm
 
 tests_check_problem_SOURCES = tests/check_problem.c tests/check_assay.c
 tests_check_problem_CPPFLAGS = $(tests_cppflags)
