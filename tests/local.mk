@@ -37,7 +37,7 @@ TESTS += tests/module.test
 EXTRA_DIST += tests/module.test
 
 # Not a test: figures for people.
-EXTRA_PROGRAMS = tests/bench_ref
+EXTRA_PROGRAMS = tests/bench_ref tests/exhaustive
 tests_bench_ref_SOURCES = tests/bench_ref.c
 tests_bench_ref_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(OPENBLAS_CFLAGS)
 tests_bench_ref_LDADD = ref/libref.la
@@ -46,3 +46,13 @@ bench: tests/bench_ref
 	tests/bench_ref
 	tests/bench_ref 75600 2
 .PHONY: bench
+
+# Not in `make check`: minutes.
+tests_exhaustive_SOURCES = tests/exhaustive.c tests/format_oracle.c \
+	tests/check_values.c
+tests_exhaustive_CFLAGS = $(tests_cflags)
+tests_exhaustive_LDADD = ref/libref.la $(CHECK_LIBS) -lm
+CLEANFILES += tests/exhaustive
+check-exhaustive: tests/exhaustive
+	tests/exhaustive
+.PHONY: check-exhaustive
