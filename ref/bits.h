@@ -18,7 +18,8 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__)
 #define ASSAY_CLONES \
-    __attribute__((target_clones("avx512f", "avx2", "default")))
+    __attribute__((  \
+        target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define ASSAY_CLONES
 #endif

@@ -13,12 +13,29 @@
 
 bool round_takes(const struct assay_format *format)
 {
-    return format->sign && format->exp_bits > 0 && format->exp_bits < 8;
+    return format->exp_bits < 8;
+}
+
+static struct round_shape int8_shape(enum assay_overflow overflow)
+{
+    const float low = overflow == ASSAY_SYMMETRIC ? 127 : 128;
+    return (struct round_shape){
+        .man = 7,
+        .min_exp = 127 + 7,
+        .limit = 512,
+        .max = low,
+        .over = low,
+        .nan = 0,
+        .odd = 0,
+        .top = 127,
+    };
 }
 
 struct round_shape round_shape(const struct assay_format *format,
                                enum assay_overflow overflow)
 {
+    if (format->id == ASSAY_INT8)
+        return int8_shape(overflow);
     const float max = assay_format_max(format);
     float special = format->inf_code ? INFINITY : format->nan_code ? NAN : max;
     return (struct round_shape){
@@ -29,15 +46,30 @@ struct round_shape round_shape(const struct assay_format *format,
         .over = overflow == ASSAY_SPECIAL ? special : max,
         .nan = format->nan_code ? bits_f32(0x7fc00000u) : max,
         .odd = format->zero == ASSAY_ZERO_SIGNED ? 0x80000000u : 0,
+        .top = INFINITY,
+    };
+}
+
+struct bounded_shape bounded_shape(const struct assay_format *format,
+                                   enum assay_overflow overflow)
+{
+    const struct round_shape s = round_shape(format, overflow);
+    return (struct bounded_shape){
+        .min_exp = (int32_t)(s.min_exp << 23),
+        .man = (int32_t)(s.man << 23),
+        .up = (int32_t)((23 - s.man) << 23),
+        .low = -s.max,
+        .high = s.max < s.top ? s.max : s.top,
+        .zero = s.odd ? -0.0f : 0.0f,
     };
 }
 
 /* ---- round ---- */
 
-#define BODY(rounding)                                 \
-    {                                                  \
-        for (size_t i = 0; i < n; i++)                 \
-            out[i] = round_value(&s, rounding, in[i]); \
+#define BODY(rounding)                                \
+    {                                                 \
+        for (size_t i = 0; i < n; i++)                \
+            out[i] = round_value(s, rounding, in[i]); \
     }
 ROUND_LOOPS(round_narrow,
             (struct round_shape s, size_t n, const float *in, float *out), BODY)
@@ -68,38 +100,6 @@ ROUND_LOOPS(round_bf16s, (uint32_t over, size_t n, const float *in, float *out),
             BODY)
 #undef BODY
 
-/* Adding 1.5 * 2^23 leaves no fraction. NaN fails both comparisons of the
- * clamp and is zero. */
-static inline float round_int8(enum assay_rounding rounding, float low, float x)
-{
-    float y = x < low ? low : x > 127 ? 127 : x;
-    y = x == x ? y : 0;
-    const float magic = 0x1.8p23f;
-    float r = (y + magic) - magic;
-    float toward = y < 0 ? 1.0f : -1.0f;
-    float d = (r - y) * -toward; /* how far r lies away from zero of y */
-    switch (rounding) {
-    case ASSAY_TIES_TO_ZERO: return d == 0.5f ? r + toward : r;
-    case ASSAY_TIES_AWAY: return d == -0.5f ? r - toward : r;
-    case ASSAY_TOWARD_ZERO: return d > 0 ? r + toward : r;
-    default: return r;
-    }
-}
-
-#define BODY(rounding)                                 \
-    {                                                  \
-        for (size_t i = 0; i < n; i++)                 \
-            out[i] = round_int8(rounding, low, in[i]); \
-    }
-ROUND_LOOPS(round_int8s, (float low, size_t n, const float *in, float *out),
-            BODY)
-#undef BODY
-
-static float int8_low(enum assay_overflow overflow)
-{
-    return overflow == ASSAY_SYMMETRIC ? -127 : -128;
-}
-
 static uint32_t wide_over(const struct assay_format *format,
                           enum assay_overflow overflow)
 {
@@ -115,9 +115,6 @@ void assay_format_round(const struct assay_format *format,
     switch (format->id) {
     case ASSAY_BF16:
         round_bf16s[rounding](wide_over(format, overflow), n, in, out);
-        break;
-    case ASSAY_INT8:
-        round_int8s[rounding](int8_low(overflow), n, in, out);
         break;
     case ASSAY_F32:
     case ASSAY_E8M0:
@@ -162,25 +159,25 @@ static struct code_shape code_shape(const struct assay_format *format,
     return s;
 }
 
-static inline uint32_t encode_value(const struct code_shape *s,
+static inline uint32_t encode_value(struct code_shape s,
                                     enum assay_rounding rounding, float x)
 {
     uint32_t abs = f32_bits(x) & 0x7fffffffu;
-    uint32_t sign = (f32_bits(x) ^ abs) >> s->sign_shift;
-    float y = round_size(&s->round, rounding, bits_f32(abs));
-    uint32_t normal = (f32_bits(y) >> (23 - s->round.man)) - s->base;
-    uint32_t small = f32_bits(y + s->magic) - f32_bits(s->magic);
-    uint32_t code = f32_bits(y) >> 23 >= s->round.min_exp ? normal : small;
-    code = y > s->round.max ? s->over : code;
-    code = abs > 0x7f800000u ? s->nan : code;
-    bool odd = y == 0 || code == s->nan;
-    return code | (odd ? sign & s->odd : sign);
+    uint32_t sign = (f32_bits(x) ^ abs) >> s.sign_shift;
+    float y = round_size(s.round, rounding, bits_f32(abs));
+    uint32_t normal = (f32_bits(y) >> (23 - s.round.man)) - s.base;
+    uint32_t small = f32_bits(y + s.magic) - f32_bits(s.magic);
+    uint32_t code = f32_bits(y) >> 23 >= s.round.min_exp ? normal : small;
+    code = y > s.round.max ? s.over : code;
+    code = abs > 0x7f800000u ? s.nan : code;
+    bool odd = y == 0 || code == s.nan;
+    return code | (odd ? sign & s.odd : sign);
 }
 
-#define BODY(rounding)                                                 \
-    {                                                                  \
-        for (size_t i = 0; i < n; i++)                                 \
-            codes[i] = (uint8_t)encode_value(&s, rounding, values[i]); \
+#define BODY(rounding)                                                \
+    {                                                                 \
+        for (size_t i = 0; i < n; i++)                                \
+            codes[i] = (uint8_t)encode_value(s, rounding, values[i]); \
     }
 ROUND_LOOPS(encode_8,
             (struct code_shape s, size_t n, const float *values,
@@ -188,10 +185,10 @@ ROUND_LOOPS(encode_8,
             BODY)
 #undef BODY
 
-#define BODY(rounding)                                                  \
-    {                                                                   \
-        for (size_t i = 0; i < n; i++)                                  \
-            codes[i] = (uint16_t)encode_value(&s, rounding, values[i]); \
+#define BODY(rounding)                                                 \
+    {                                                                  \
+        for (size_t i = 0; i < n; i++)                                 \
+            codes[i] = (uint16_t)encode_value(s, rounding, values[i]); \
     }
 ROUND_LOOPS(encode_16,
             (struct code_shape s, size_t n, const float *values,
@@ -211,13 +208,15 @@ ROUND_LOOPS(encode_bf16,
             BODY)
 #undef BODY
 
-#define BODY(rounding)                                                        \
-    {                                                                         \
-        for (size_t i = 0; i < n; i++)                                        \
-            codes[i] = (int8_t)(int32_t)round_int8(rounding, low, values[i]); \
+#define BODY(rounding)                                                       \
+    {                                                                        \
+        for (size_t i = 0; i < n; i++)                                       \
+            codes[i] = (int8_t)(int32_t)round_value(s, rounding, values[i]); \
     }
 ROUND_LOOPS(encode_int8,
-            (float low, size_t n, const float *values, int8_t *codes), BODY)
+            (struct round_shape s, size_t n, const float *values,
+             int8_t *codes),
+            BODY)
 #undef BODY
 
 void assay_format_encode(const struct assay_format *format,
@@ -228,7 +227,7 @@ void assay_format_encode(const struct assay_format *format,
     if (format->id == ASSAY_BF16)
         encode_bf16[rounding](wide_over(format, overflow), n, values, codes);
     else if (format->id == ASSAY_INT8)
-        encode_int8[rounding](int8_low(overflow), n, values, codes);
+        encode_int8[rounding](int8_shape(overflow), n, values, codes);
     else if (format->id == ASSAY_F32)
         for (size_t i = 0; i < n; i++)
             ((uint32_t *)codes)[i] =
@@ -270,16 +269,16 @@ static struct value_shape value_shape(const struct assay_format *format)
     };
 }
 
-static inline float decode_value(const struct value_shape *s, uint32_t code)
+static inline float decode_value(struct value_shape s, uint32_t code)
 {
-    uint32_t abs = code & (s->sign - 1), sign = (code & s->sign) << s->left;
-    uint32_t normal = (abs << s->up) + s->base;
-    float small = (float)(int32_t)abs * s->step;
-    uint32_t v = abs >= s->normal ? normal : f32_bits(small);
-    uint32_t special = abs == s->inf_code ? 0x7f800000u : 0x7fc00000u;
-    v = abs > s->max_code ? special : v;
+    uint32_t abs = code & (s.sign - 1), sign = (code & s.sign) << s.left;
+    uint32_t normal = (abs << s.up) + s.base;
+    float small = (float)(int32_t)abs * s.step;
+    uint32_t v = abs >= s.normal ? normal : f32_bits(small);
+    uint32_t special = abs == s.inf_code ? 0x7f800000u : 0x7fc00000u;
+    v = abs > s.max_code ? special : v;
     v |= sign;
-    return bits_f32((code & (2 * s->sign - 1)) == s->alone ? 0x7fc00000u : v);
+    return bits_f32((code & (2 * s.sign - 1)) == s.alone ? 0x7fc00000u : v);
 }
 
 ASSAY_CLONES
@@ -287,7 +286,7 @@ static void decode_8(struct value_shape s, size_t n, const uint8_t *codes,
                      float *values)
 {
     for (size_t i = 0; i < n; i++)
-        values[i] = decode_value(&s, codes[i]);
+        values[i] = decode_value(s, codes[i]);
 }
 
 ASSAY_CLONES
@@ -295,7 +294,7 @@ static void decode_16(struct value_shape s, size_t n, const uint16_t *codes,
                       float *values)
 {
     for (size_t i = 0; i < n; i++)
-        values[i] = decode_value(&s, codes[i]);
+        values[i] = decode_value(s, codes[i]);
 }
 
 void assay_format_decode(const struct assay_format *format, size_t n,

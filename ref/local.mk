@@ -5,20 +5,28 @@ assayinclude_HEADERS += \
 	ref/assay/attention.h ref/assay/blas.h ref/assay/block.h \
 	ref/assay/error.h \
 	ref/assay/format.h ref/assay/memory.h ref/assay/metrics.h \
-	ref/assay/problem.h ref/assay/recipe.h \
+	ref/assay/pack.h ref/assay/problem.h ref/assay/recipe.h \
+	ref/assay/tile.h ref/assay/tokens.h \
 	ref/assay/format.def ref/assay/mask.def ref/assay/overflow.def \
-	ref/assay/recipe.def ref/assay/rounding.def \
-	ref/assay/scale.def ref/assay/scale_rule.def ref/assay/softmax.def ref/assay/status.def
+	ref/assay/packing.def ref/assay/recipe.def ref/assay/rounding.def \
+	ref/assay/scale.def ref/assay/scale_rule.def ref/assay/softmax.def \
+	ref/assay/status.def ref/assay/tail.def ref/assay/tile.def \
+	ref/assay/token_order.def
 
 noinst_LTLIBRARIES += ref/libref.la
 ref_libref_la_SOURCES = \
 	ref/attention_blocked.c ref/attention_plain.c ref/bits.h ref/blas.c \
-	ref/blas_threads.h ref/blocked.h ref/blocked_engine.h \
+	ref/blas_threads.h ref/block.c ref/blocked.h ref/blocked_engine.h \
 	ref/blocked_f32.c ref/blocked_f64.c ref/emulate.c ref/error.c \
-	ref/error_bar.c ref/format.c ref/format_array.c ref/jitter.c ref/jitter.h ref/memory.c ref/metrics.c \
-	ref/problem.c ref/recipe.c ref/round.h ref/vexp.c ref/vexp.h
-ref_libref_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(OPENBLAS_CFLAGS) \
-	$(SLEEF_CFLAGS)
+	ref/error_bar.c ref/format.c ref/format_array.c ref/jitter.c \
+	ref/jitter.h ref/memory.c ref/metrics.c ref/pack.c ref/problem.c \
+	ref/recipe.c ref/round.h ref/scale_rule.c ref/scale_rule.h ref/tile.c \
+	ref/tile_k.c ref/tile_layout.h ref/tile_v.c ref/tokens.c ref/vexp.c \
+	ref/vexp.h
+# -fno-trapping-math changes no value: it lets gcc compute both sides of a
+# choice, without which loops with a choice are not vectorised.
+ref_libref_la_CFLAGS = $(AM_CFLAGS) -fno-trapping-math $(OPENMP_CFLAGS) \
+	$(OPENBLAS_CFLAGS) $(SLEEF_CFLAGS)
 ref_libref_la_LIBADD = $(OPENBLAS_LIBS) $(SLEEF_LIBS) -lm
 
 if AVX2

@@ -3,9 +3,10 @@
 check_programs_ref = tests/check_attention tests/check_blas \
 	tests/check_captured tests/check_decode tests/check_error \
 	tests/check_format tests/check_format_cases tests/check_format_vectors \
-	tests/check_metrics tests/check_problem tests/check_recipe \
-	tests/check_rounding
-EXTRA_DIST += tests/check_values.h tests/format_oracle.h
+	tests/check_metrics tests/check_pack tests/check_problem \
+	tests/check_recipe tests/check_rounding tests/check_tile \
+	tests/check_tile_vectors
+EXTRA_DIST += tests/check_values.h tests/format_oracle.h tests/vectors.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
 	tests/check_assay.c
@@ -41,6 +42,7 @@ tests_check_format_CPPFLAGS = $(tests_cppflags)
 tests_check_format_CFLAGS = $(tests_cflags)
 tests_check_format_LDADD = $(tests_ref) -lm
 
+<<<<<<< HEAD
 tests_check_format_cases_SOURCES = tests/check_format_cases.c \
 	tests/check_values.c tests/check_assay.c
 tests_check_format_cases_CPPFLAGS = $(tests_cppflags)
@@ -64,6 +66,13 @@ tests_check_rounding_SOURCES = tests/check_rounding.c \
 tests_check_rounding_CPPFLAGS = $(tests_cppflags)
 tests_check_rounding_CFLAGS = $(tests_cflags)
 tests_check_rounding_LDADD = $(tests_ref) -lm
+=======
+tests_check_pack_SOURCES = tests/check_pack.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_pack_CPPFLAGS = $(tests_cppflags)
+tests_check_pack_CFLAGS = $(tests_cflags)
+tests_check_pack_LDADD = $(tests_ref)
+>>>>>>> b60d7fe5eee6f295859f9796b77a8b03e8df68d6
 
 tests_check_problem_SOURCES = tests/check_problem.c tests/check_assay.c
 tests_check_problem_CPPFLAGS = $(tests_cppflags)
@@ -75,3 +84,15 @@ tests_check_recipe_SOURCES = tests/check_recipe.c tests/check_values.c \
 tests_check_recipe_CPPFLAGS = $(tests_cppflags)
 tests_check_recipe_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_recipe_LDADD = $(tests_golden) $(HDF5_LIBS) -lm
+
+tests_check_tile_SOURCES = tests/check_tile.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_tile_CPPFLAGS = $(tests_cppflags)
+tests_check_tile_CFLAGS = $(tests_cflags)
+tests_check_tile_LDADD = $(tests_ref)
+
+tests_check_tile_vectors_SOURCES = tests/check_tile_vectors.c \
+	tests/vectors.c tests/check_values.c tests/check_assay.c
+tests_check_tile_vectors_CPPFLAGS = $(tests_cppflags)
+tests_check_tile_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
+tests_check_tile_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
