@@ -42,7 +42,6 @@ tests_check_format_CPPFLAGS = $(tests_cppflags)
 tests_check_format_CFLAGS = $(tests_cflags)
 tests_check_format_LDADD = $(tests_ref) -lm
 
-<<<<<<< HEAD
 tests_check_format_cases_SOURCES = tests/check_format_cases.c \
 	tests/check_values.c tests/check_assay.c
 tests_check_format_cases_CPPFLAGS = $(tests_cppflags)
@@ -66,13 +65,12 @@ tests_check_rounding_SOURCES = tests/check_rounding.c \
 tests_check_rounding_CPPFLAGS = $(tests_cppflags)
 tests_check_rounding_CFLAGS = $(tests_cflags)
 tests_check_rounding_LDADD = $(tests_ref) -lm
-=======
+
 tests_check_pack_SOURCES = tests/check_pack.c tests/check_values.c \
 	tests/check_assay.c
 tests_check_pack_CPPFLAGS = $(tests_cppflags)
 tests_check_pack_CFLAGS = $(tests_cflags)
 tests_check_pack_LDADD = $(tests_ref)
->>>>>>> b60d7fe5eee6f295859f9796b77a8b03e8df68d6
 
 tests_check_problem_SOURCES = tests/check_problem.c tests/check_assay.c
 tests_check_problem_CPPFLAGS = $(tests_cppflags)
