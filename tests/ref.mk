@@ -94,3 +94,12 @@ tests_check_tile_vectors_SOURCES = tests/check_tile_vectors.c \
 tests_check_tile_vectors_CPPFLAGS = $(tests_cppflags)
 tests_check_tile_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_tile_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
+
+# data/conformance: what is there, and that it is right
+EXTRA_DIST += tests/block_oracle.h tests/conformance.test
+check_PROGRAMS += tests/read_conformance
+tests_read_conformance_SOURCES = tests/read_conformance.c \
+	tests/block_oracle.c tests/format_oracle.c tests/check_values.c
+tests_read_conformance_CFLAGS = $(tests_cflags)
+tests_read_conformance_LDADD = ref/libref.la $(CHECK_LIBS) -lm
+TESTS += tests/conformance.test
