@@ -287,6 +287,12 @@ read_payload(const char *path, hid_t group, const char *name,
         return st;
     out->format = assay_format_get(format);
     out->scale = scale;
+    out->tensor = (struct assay_tensor){
+        .b = (int64_t)shape.dims[0],
+        .s = (int64_t)shape.dims[1],
+        .h = (int64_t)shape.dims[2],
+        .d = (int64_t)shape.dims[3],
+    };
     out->count = h5_shape_count(&shape);
     if (own != out->format)
         return assay_fail(err, ASSAY_FORMAT,

@@ -300,19 +300,26 @@ static void do_rows(const struct job *job, const struct arrays *a)
 /* ---- columns: blocks of elements that are `inner` apart ---- */
 
 ASSAY_CLONES
-static void column_amax(int64_t n, const float *x, uint32_t *amax)
+static void column_amax(int64_t rows, int64_t inner, int64_t n, const float *x,
+                        uint32_t *amax)
 {
-    for (int64_t c = 0; c < n; c++) {
-        uint32_t size = (uint32_t)size_of(x[c]);
-        amax[c] = size > amax[c] ? size : amax[c];
-    }
+    for (int64_t t = 0; t < rows; t++)
+        for (int64_t c = 0; c < n; c++) {
+            int32_t size = size_of(x[t * inner + c]);
+            int32_t top = (int32_t)amax[c];
+            amax[c] = (uint32_t)(size > top ? size : top);
+        }
 }
 
-static void column_amax_of_numbers(int64_t n, const float *x, uint32_t *amax)
+static void column_amax_of_numbers(int64_t rows, int64_t inner, int64_t n,
+                                   const float *x, uint32_t *amax)
 {
-    for (int64_t c = 0; c < n; c++)
-        if (!isnan(x[c]) && (uint32_t)size_of(x[c]) > amax[c])
-            amax[c] = (uint32_t)size_of(x[c]);
+    for (int64_t t = 0; t < rows; t++)
+        for (int64_t c = 0; c < n; c++) {
+            const float v = x[t * inner + c];
+            if (!isnan(v) && (uint32_t)size_of(v) > amax[c])
+                amax[c] = (uint32_t)size_of(v);
+        }
 }
 
 static void column_scales(const struct job *job, int64_t rows, const float *x,
@@ -321,15 +328,13 @@ static void column_scales(const struct job *job, int64_t rows, const float *x,
     const int64_t inner = job->b->inner;
     bool nan = false;
     memset(g->amax, 0, sizeof g->amax);
-    for (int64_t t = 0; t < rows; t++)
-        column_amax(g->n, x + t * inner, g->amax);
+    column_amax(rows, inner, g->n, x, g->amax);
     for (int64_t c = 0; c < g->n; c++)
         nan |= g->amax[c] > 0x7f800000u;
     g->bounded = !nan;
     if (nan && !job->b->rule->poison) {
         memset(g->amax, 0, sizeof g->amax);
-        for (int64_t t = 0; t < rows; t++)
-            column_amax_of_numbers(g->n, x + t * inner, g->amax);
+        column_amax_of_numbers(rows, inner, g->n, x, g->amax);
     }
     group_scales(job, g);
 }
@@ -342,15 +347,17 @@ static void times_columns(uint32_t tiny, int64_t n, const float *times,
         out[c] = flushed(tiny, in[c]) * times[c];
 }
 
-#define BODY(rounding)                                                     \
-    {                                                                      \
-        for (int64_t c = 0; c < n; c++)                                    \
-            out[c] =                                                       \
-                scale[c] * round_bounded(s, rounding, in[c] * inverse[c]); \
+#define BODY(rounding)                                                         \
+    {                                                                          \
+        for (int64_t t = 0; t < rows; t++, in += inner, out += inner)          \
+            for (int64_t c = 0; c < n; c++)                                    \
+                out[c] =                                                       \
+                    scale[c] * round_bounded(s, rounding, in[c] * inverse[c]); \
     }
 ROUND_LOOPS(round_columns,
-            (struct bounded_shape s, int64_t n, const float *inverse,
-             const float *scale, const float *in, float *out),
+            (struct bounded_shape s, int64_t rows, int64_t inner, int64_t n,
+             const float *inverse, const float *scale, const float *in,
+             float *out),
             BODY)
 #undef BODY
 
@@ -363,11 +370,6 @@ static void do_row(const struct job *job, const struct arrays *a, int64_t at,
     if (a->action == DECODE) {
         assay_format_decode(b->format, (size_t)g->n, a->codes_in + at, scaled);
         times_columns(0, g->n, g->scale, scaled, a->out + at);
-        return;
-    }
-    if (a->action == ROUND && g->bounded) {
-        round_columns[b->rounding](job->bounded, g->n, g->inverse, g->scale,
-                                   a->in + at, a->out + at);
         return;
     }
     times_columns(g->tiny, g->n, g->inverse, a->in + at, scaled);
@@ -391,6 +393,12 @@ static void do_columns(const struct job *job, const struct arrays *a,
         column_scales(job, rows, a->in + at, g);
     for (int64_t c = 0; c < g->n && a->action == ENCODE; c++)
         a->scales[first + c] = (uint8_t)g->bytes[c];
+    if (a->action == ROUND && g->bounded) {
+        round_columns[job->b->rounding](job->bounded, rows, inner, g->n,
+                                        g->inverse, g->scale, a->in + at,
+                                        a->out + at);
+        return;
+    }
     for (int64_t t = 0; t < rows; t++) {
         do_row(job, a, at + t * inner, g);
         for (int64_t c = 0; c < g->n && g->poisoned; c++)

@@ -129,49 +129,60 @@ void assay_format_round(const struct assay_format *format,
 
 /* ---- encode ---- */
 
-/* round_shape, and what places a value among the codes. */
+/* What the loops need of a row to give codes. */
 struct code_shape {
-    struct round_shape round;
-    float magic;         /* its ulp is the step of the subnormals */
-    uint32_t base;       /* from binary32's exponents to the format's */
-    uint32_t sign_shift; /* from binary32's sign to the format's */
-    uint32_t over, nan;  /* codes without sign */
-    uint32_t odd;        /* sign mask of zero and NaN */
+    float limit;         /* past this every value overflows */
+    int32_t min_exp, up; /* as in struct bounded_shape */
+    int32_t man;
+    uint32_t shift; /* from binary32's mantissa to the format's */
+    uint32_t sign_shift;
+    uint32_t max, over, nan; /* codes without sign */
+    uint32_t zero;           /* sign mask of zero */
 };
 
 static struct code_shape code_shape(const struct assay_format *format,
                                     enum assay_overflow overflow)
 {
     const uint32_t sign = 1u << (format->bits - 1);
-    struct code_shape s = {
-        .round = round_shape(format, overflow),
-        .magic = assay_format_min(format) * 0x1p23f,
+    const struct bounded_shape b = bounded_shape(format, overflow);
+    const uint32_t nan = format->nan_code ? format->nan_code : format->max_code;
+    return (struct code_shape){
+        .limit = 4 * assay_format_max(format),
+        .min_exp = b.min_exp,
+        .up = b.up,
+        .man = b.man,
+        .shift = (uint32_t)(23 - format->man_bits),
         .sign_shift = (uint32_t)(32 - format->bits),
-        .nan = format->nan_code ? format->nan_code : format->max_code,
-        .odd = format->zero == ASSAY_ZERO_SIGNED ? sign : 0,
+        .max = format->max_code,
+        .over = overflow != ASSAY_SPECIAL ? format->max_code
+                : format->inf_code        ? format->inf_code
+                                          : nan,
+        .nan = nan,
+        .zero = format->zero == ASSAY_ZERO_SIGNED ? sign : 0,
     };
-    s.base = (s.round.min_exp - 1) << s.round.man;
-    s.over = overflow != ASSAY_SPECIAL ? format->max_code
-             : format->inf_code        ? format->inf_code
-                                       : s.nan;
-    if (format->nan_code == 0)
-        s.odd = sign;
-    return s;
 }
 
+/* The sum's low bits count the steps from the start of the binade, a carry
+ * included: the code, but for the binades below. The NaN of FNUZ formats is a
+ * sign bit alone and so does not mind one. */
 static inline uint32_t encode_value(struct code_shape s,
                                     enum assay_rounding rounding, float x)
 {
     uint32_t abs = f32_bits(x) & 0x7fffffffu;
     uint32_t sign = (f32_bits(x) ^ abs) >> s.sign_shift;
-    float y = round_size(s.round, rounding, bits_f32(abs));
-    uint32_t normal = (f32_bits(y) >> (23 - s.round.man)) - s.base;
-    uint32_t small = f32_bits(y + s.magic) - f32_bits(s.magic);
-    uint32_t code = f32_bits(y) >> 23 >= s.round.min_exp ? normal : small;
-    code = y > s.round.max ? s.over : code;
+    float a = bits_f32(abs) < s.limit ? bits_f32(abs) : s.limit;
+    int32_t e = (int32_t)(f32_bits(a) & 0x7f800000u);
+    e = e > s.min_exp ? e : s.min_exp;
+    float magic = bits_f32((uint32_t)(e + s.up)), sum = a + magic;
+    uint32_t code = f32_bits(sum) - f32_bits(magic) +
+                    ((uint32_t)(e - s.min_exp) >> s.shift);
+    float half = bits_f32((uint32_t)(e - s.man)) / 2, y = sum - magic;
+    code -= rounding == ASSAY_TIES_TO_ZERO && y - a == half;
+    code += rounding == ASSAY_TIES_AWAY && a - y == half;
+    code -= rounding == ASSAY_TOWARD_ZERO && y > a;
+    code = code > s.max ? s.over : code;
     code = abs > 0x7f800000u ? s.nan : code;
-    bool odd = y == 0 || code == s.nan;
-    return code | (odd ? sign & s.odd : sign);
+    return code | (code == 0 ? sign & s.zero : sign);
 }
 
 #define BODY(rounding)                                                \

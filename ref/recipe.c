@@ -4,10 +4,7 @@
  */
 #include "assay/recipe.h"
 
-#include <math.h>
 #include <string.h>
-
-#include "assay/memory.h"
 
 enum { NO, YES };
 
@@ -31,13 +28,6 @@ static const struct assay_recipe recipes[] = {
       about },
 #include "assay/recipe.def"
 #undef ASSAY_RECIPE
-};
-
-static const struct assay_scale_kind scales[] = {
-#define ASSAY_SCALE(id, name, kernel, about) \
-    { ASSAY_SCALE_##id, name, kernel, about },
-#include "assay/scale.def"
-#undef ASSAY_SCALE
 };
 
 static const struct assay_softmax_form softmaxes[] = {
@@ -65,62 +55,18 @@ const struct assay_softmax_form *assay_softmax_get(enum assay_softmax id)
     return &softmaxes[id];
 }
 
-const struct assay_scale_kind *assay_scale_get(enum assay_scale id)
-{
-    return &scales[id];
-}
-
-/* A NaN is never the maximum; it stays a NaN code of its own. */
-static float abs_max(int64_t n, const float *x)
-{
-    float top = 0;
-    for (int64_t i = 0; i < n; i++)
-        top = fabsf(x[i]) > top ? fabsf(x[i]) : top;
-    return top;
-}
-
-static enum assay_status quantize_tensor(const struct assay_format *format,
-                                         int64_t n, const float *x,
-                                         struct assay_payload *out,
-                                         struct assay_error *err)
-{
-    float *scaled;
-    enum assay_status st =
-        assay_alloc("a scaled tensor", n, sizeof *scaled, &scaled, err);
-    if (st != ASSAY_OK)
-        return st;
-    float scale = abs_max(n, x) / assay_format_max(format);
-    scale = scale > 0 ? scale : 1;
-    float reciprocal = 1 / scale;
-    for (int64_t i = 0; i < n; i++)
-        scaled[i] = x[i] * reciprocal;
-    assay_format_encode(format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, (size_t)n,
-                        scaled, out->codes);
-    out->scales[0] = scale;
-    assay_free(scaled);
-    return ASSAY_OK;
-}
-
+/* The quantizer of plain per-tensor scales, or of none, for any format. */
 static enum assay_status quantize(enum assay_format_id format,
-                                  enum assay_scale scale, int64_t n,
-                                  const float *x, struct assay_payload *out,
+                                  enum assay_scale scale, int64_t b, int64_t n,
+                                  int64_t h, int64_t d, const float *x,
+                                  struct assay_payload *out,
                                   struct assay_error *err)
 {
-    enum assay_status st;
-    out->format = assay_format_get(format);
-    out->scale = scale;
-    out->count = n;
-    st = assay_alloc("a payload", n, assay_format_bytes(out->format),
-                     &out->codes, err);
-    if (st != ASSAY_OK || scale == ASSAY_SCALE_NONE) {
-        if (st == ASSAY_OK)
-            assay_format_encode(out->format, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL,
-                                (size_t)n, x, out->codes);
-        return st;
-    }
-    out->n_scales = 1;
-    st = assay_alloc("a scale", 1, sizeof *out->scales, &out->scales, err);
-    return st == ASSAY_OK ? quantize_tensor(out->format, n, x, out, err) : st;
+    const struct assay_tensor tensor = { .b = b, .s = n, .h = h, .d = d };
+    struct assay_quantizer how = *assay_quantizer_get(
+        scale == ASSAY_SCALE_NONE ? ASSAY_QUANTIZER_BF16 : ASSAY_QUANTIZER_FP8);
+    how.format = format;
+    return assay_quantize(&how, &tensor, x, out, err);
 }
 
 enum assay_status assay_recipe_quantize(const struct assay_recipe *r,
@@ -133,34 +79,18 @@ enum assay_status assay_recipe_quantize(const struct assay_recipe *r,
     enum assay_status st = assay_problem_check(p, err);
     *out = (struct assay_payloads){ 0 };
     if (st != ASSAY_OK ||
-        (st = quantize(r->qk_format, r->q_scale, assay_problem_q_elems(p), q,
+        (st = quantize(r->qk_format, r->q_scale, p->b, p->nq, p->hq, p->dk, q,
                        &out->q, err)) != ASSAY_OK ||
-        (st = quantize(r->qk_format, r->k_scale, assay_problem_k_elems(p), k,
+        (st = quantize(r->qk_format, r->k_scale, p->b, p->nk, p->hk, p->dk, k,
                        &out->k, err)) != ASSAY_OK)
         return st;
-    return quantize(r->v_format, r->v_scale, assay_problem_v_elems(p), v,
+    return quantize(r->v_format, r->v_scale, p->b, p->nk, p->hk, p->dv, v,
                     &out->v, err);
-}
-
-static void payload_free(struct assay_payload *payload)
-{
-    assay_free(payload->codes);
-    assay_free(payload->scales);
 }
 
 void assay_payloads_free(struct assay_payloads *payloads)
 {
-    payload_free(&payloads->q);
-    payload_free(&payloads->k);
-    payload_free(&payloads->v);
-    *payloads = (struct assay_payloads){ 0 };
-}
-
-void assay_payload_values(const struct assay_payload *payload, float *values)
-{
-    assay_format_decode(payload->format, (size_t)payload->count, payload->codes,
-                        values);
-    if (payload->scale != ASSAY_SCALE_NONE)
-        for (int64_t i = 0; i < payload->count; i++)
-            values[i] *= payload->scales[0];
+    assay_payload_free(&payloads->q);
+    assay_payload_free(&payloads->k);
+    assay_payload_free(&payloads->v);
 }

@@ -21,6 +21,7 @@
 #include "assay/memory.h"
 #include "assay/metrics.h"
 #include "assay/recipe.h"
+#include "assay/rotate.h"
 #include "golden/clock.h"
 #include "ref/blas_threads.h"
 #include "ref/vexp.h"
@@ -143,9 +144,8 @@ static void bench_elements(int rounds)
 {
     enum { N = 1 << 20 };
     float *x = need(N, sizeof *x), *y = need(N, sizeof *y);
-    void *codes = need(N, 4);
     fill(N, 7, x);
-    double copy = 0, exp = 0;
+    double copy = 0, exp = 0, rotate = 0;
     for (int r = 0; r < rounds; r++) {
         double start = seconds();
         for (int64_t i = 0; i < N; i++)
@@ -154,30 +154,15 @@ static void bench_elements(int rounds)
         start = seconds();
         exp2_f32(N, y);
         exp = best(seconds() - start, exp);
+        start = seconds();
+        assay_rotate(128, N / 128, x, 1, NULL, y, NULL);
+        rotate = best(seconds() - start, rotate);
     }
-    printf("ns an element: multiply-copy %.2f, exp2 %.2f\n", 1e9 * copy / N,
-           1e9 * exp / N);
-    for (int id = 0; id < ASSAY_FORMATS; id++) {
-        const struct assay_format *f =
-            assay_format_get((enum assay_format_id)id);
-        double round = 0, encode = 0, decode = 0;
-        for (int r = 0; r < rounds; r++) {
-            double start = seconds();
-            assay_format_round(f, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, N, x, y);
-            round = best(seconds() - start, round);
-            start = seconds();
-            assay_format_encode(f, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, N, x, codes);
-            encode = best(seconds() - start, encode);
-            start = seconds();
-            assay_format_decode(f, N, codes, y);
-            decode = best(seconds() - start, decode);
-        }
-        printf("  %-7s round %.2f, encode %.2f, decode %.2f\n", f->name,
-               1e9 * round / N, 1e9 * encode / N, 1e9 * decode / N);
-    }
+    printf("ns an element: multiply-copy %.2f, exp2 %.2f, rotation of 128 "
+           "channels %.2f\n",
+           1e9 * copy / N, 1e9 * exp / N, 1e9 * rotate / N);
     assay_free(x);
     assay_free(y);
-    assay_free(codes);
 }
 
 int main(int argc, char **argv)

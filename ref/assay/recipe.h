@@ -12,6 +12,7 @@
 
 #include "assay/attention.h"
 #include "assay/format.h"
+#include "assay/quantize.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,13 +23,6 @@ enum assay_recipe_id {
 #include "assay/recipe.def"
 #undef ASSAY_RECIPE
     ASSAY_RECIPES
-};
-
-enum assay_scale {
-#define ASSAY_SCALE(id, ...) ASSAY_SCALE_##id,
-#include "assay/scale.def"
-#undef ASSAY_SCALE
-    ASSAY_SCALES
 };
 
 enum assay_softmax {
@@ -45,13 +39,6 @@ struct assay_softmax_form {
     enum assay_softmax id;
     const char *name;
     int64_t key_tile;
-    const char *about;
-};
-
-struct assay_scale_kind {
-    enum assay_scale id;
-    const char *name;
-    int kernel_scale; /* enum assay_kernel_scale */
     const char *about;
 };
 
@@ -73,17 +60,6 @@ ASSAY_API const struct assay_recipe *assay_recipe_get(enum assay_recipe_id id);
 ASSAY_API const struct assay_recipe *assay_recipe_find(const char *name);
 ASSAY_API const struct assay_softmax_form *
 assay_softmax_get(enum assay_softmax id);
-ASSAY_API const struct assay_scale_kind *assay_scale_get(enum assay_scale id);
-
-/* One quantized tensor. Both arrays are the payload's own. */
-struct assay_payload {
-    const struct assay_format *format;
-    enum assay_scale scale;
-    int64_t count; /* codes */
-    void *codes;
-    int64_t n_scales;
-    float *scales; /* NULL with ASSAY_SCALE_NONE */
-};
 
 struct assay_payloads {
     struct assay_payload q, k, v;
@@ -100,10 +76,6 @@ assay_recipe_quantize(const struct assay_recipe *recipe,
                       const float *k, const float *v,
                       struct assay_payloads *out, struct assay_error *err);
 ASSAY_API void assay_payloads_free(struct assay_payloads *payloads);
-
-/* Values of the payload, scales applied. */
-ASSAY_API void assay_payload_values(const struct assay_payload *payload,
-                                    float *values);
 
 /* What a legal kernel of the same recipe and form may differ by, per row
  * (b, h, i): o is an L2 distance of the row, lse is in nats. Both are of

@@ -36,12 +36,12 @@ enum assay_tile_id {
     ASSAY_TILES
 };
 
-enum assay_operand { ASSAY_OPERAND_K, ASSAY_OPERAND_V };
+enum assay_tile_operand { ASSAY_OPERAND_K, ASSAY_OPERAND_V };
 
 struct assay_tile {
     enum assay_tile_id id;
     const char *name;
-    enum assay_operand operand;
+    enum assay_tile_operand operand;
     enum assay_packing_id packing;
     int64_t bytes, slack;
     int64_t image, scale_slack, lead;
