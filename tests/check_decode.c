@@ -5,7 +5,9 @@
  */
 #include <check.h>
 #include <math.h>
+#include <string.h>
 
+#include "assay/block.h"
 #include "assay/format.h"
 #include "check_assay.h"
 #include "check_values.h"
@@ -96,7 +98,35 @@ START_TEST(e8m0_decode)
         ck_assert_uint_eq(bits_of(decode(ASSAY_E8M0, cases[i].code)),
                           cases[i].word);
     ck_assert(isnan(decode(ASSAY_E8M0, 0xff)));
-    ck_assert(decode(ASSAY_E8M0, 0x7d) * decode(ASSAY_E4M3FN, 0x38) == 0.25f);
+}
+END_TEST
+
+/* The same in blocks of ones. */
+START_TEST(e8m0_blocks)
+{
+    static const struct {
+        uint8_t scale;
+        float x;
+    } cases[] = {
+        { 0x00, 0x1p-127f }, { 0x01, 0x1p-126f }, { 0x7d, 0.25f },
+        { 0xfe, 0x1p127f },  { 0xff, NAN },
+    };
+    const struct assay_blocks b = {
+        .format = format_of(ASSAY_E4M3FN),
+        .rule = assay_scale_rule_get(ASSAY_SCALE_RULE_FLOOR),
+        .block = 32,
+        .outer = 1,
+        .length = 32,
+        .inner = 1,
+    };
+    uint8_t ones[32];
+    memset(ones, 0x38, sizeof ones);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float x[32];
+        assay_blocks_decode(&b, ones, &cases[i].scale, x);
+        for (int j = 0; j < 32; j++)
+            ck_assert(same_float(x[j], cases[i].x));
+    }
 }
 END_TEST
 
@@ -135,6 +165,7 @@ int main(void)
     tcase_add_test(c, small_and_large_codes);
     tcase_add_test(c, e2m1_decode);
     tcase_add_test(c, e8m0_decode);
+    tcase_add_test(c, e8m0_blocks);
     tcase_add_test(c, e8m0_encode);
     suite_add_tcase(suite, c);
     return assay_check_main(suite);
