@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += golden/libgolden.la
 golden_libgolden_la_SOURCES = \
-	golden/answers.c golden/answers.h \
+	golden/answers.c golden/answers.h golden/array.c golden/array.h \
 	golden/case.c \
 	golden/child.c \
 	golden/child.h golden/clock.h golden/h5.c \
 	golden/h5.h golden/h5_data.c golden/h5_walk.c golden/heads.c \
 	golden/heads.h golden/input.c golden/input.h golden/json.c golden/json.h \
-	golden/safetensors.c \
+	golden/npy.c golden/npy.h \
+	golden/npy_header.c golden/npy_type.def golden/safetensors.c \
 	golden/safetensors.h golden/safetensors_dtype.def \
 	golden/safetensors_header.c golden/safetensors_header.h \
 	golden/select.c golden/select.h golden/set.h golden/set_file.h golden/set_layout.h \

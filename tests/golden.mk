@@ -19,6 +19,12 @@ tests_check_set_bad_CPPFLAGS = $(tests_cppflags)
 tests_check_set_bad_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_set_bad_LDADD = $(tests_golden) $(HDF5_LIBS)
 
+check_programs_golden += tests/check_npy
+tests_check_npy_SOURCES = tests/check_npy.c tests/check_assay.c
+tests_check_npy_CPPFLAGS = $(tests_cppflags)
+tests_check_npy_CFLAGS = $(tests_cflags)
+tests_check_npy_LDADD = $(tests_golden)
+
 # what the shell tests make and change their files with
 check_PROGRAMS += tests/make_heads tests/change_set
 tests_make_heads_SOURCES = tests/make_heads.c
