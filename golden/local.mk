@@ -2,8 +2,8 @@
 noinst_LTLIBRARIES += golden/libgolden.la
 golden_libgolden_la_SOURCES = \
 	golden/answers.c golden/answers.h golden/array.c golden/array.h \
-	golden/case.c \
-	golden/child.c \
+	golden/case.c golden/cast.c golden/cast.h golden/cast_file.h \
+	golden/cast_input.c golden/cast_output.c golden/child.c \
 	golden/child.h golden/clock.h golden/h5.c \
 	golden/h5.h golden/h5_data.c golden/h5_walk.c golden/heads.c \
 	golden/heads.h golden/input.c golden/input.h golden/json.c golden/json.h \
@@ -14,7 +14,7 @@ golden_libgolden_la_SOURCES = \
 	golden/select.c golden/select.h golden/set.h golden/set_file.h golden/set_layout.h \
 	golden/set_open.c golden/set_read.c golden/set_size.def golden/set_write.c \
 	golden/temp_file.c golden/temp_file.h golden/term.c golden/term.h \
-	golden/verb.c golden/verb.h golden/verb_generate.c \
+	golden/verb.c golden/verb.h golden/verb_cast.c golden/verb_generate.c \
 	golden/verb_show.c golden/verb_verify.c verb.def
 golden_libgolden_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(HDF5_CFLAGS) \
 	$(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)
