@@ -14,8 +14,9 @@ golden_libgolden_la_SOURCES = \
 	golden/select.c golden/select.h golden/set.h golden/set_file.h golden/set_layout.h \
 	golden/set_open.c golden/set_read.c golden/set_size.def golden/set_write.c \
 	golden/temp_file.c golden/temp_file.h golden/term.c golden/term.h \
+	golden/topic.c golden/topic.def golden/topic.h \
 	golden/verb.c golden/verb.h golden/verb_cast.c golden/verb_generate.c \
-	golden/verb_show.c golden/verb_verify.c verb.def
+	golden/verb_list.c golden/verb_show.c golden/verb_verify.c verb.def
 golden_libgolden_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(HDF5_CFLAGS) \
 	$(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)
 golden_libgolden_la_LIBADD = $(HDF5_LIBS) $(JANSSON_LIBS) $(SMARTCOLS_LIBS) \

@@ -35,6 +35,7 @@ tests_change_set_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS) $(XXHASH_CFLAGS)
 tests_change_set_LDADD = golden/libgolden.la ref/libref.la $(HDF5_LIBS) \
 	$(XXHASH_LIBS)
 
-golden_tests = tests/reproduce.test tests/badinput.test tests/cli.test
+golden_tests = tests/reproduce.test tests/badinput.test tests/cast.test \
+	tests/cli.test
 TESTS += $(golden_tests)
 EXTRA_DIST += $(golden_tests) tests/common.sh
