@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "golden/names.h"
 #include "golden/verb.h"
 
 static const struct verb {
@@ -19,7 +20,15 @@ static const struct verb {
 #undef ASSAY_VERB
 };
 
+static const char *const verb_names[] = {
+#define ASSAY_VERB(name, summary) #name,
+#include "verb.def"
+#undef ASSAY_VERB
+};
+
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
+
+static const struct names names = { "verb", N_VERBS, verb_names };
 
 static void print_help(FILE *out)
 {
@@ -46,8 +55,13 @@ static int run_verb(const char *name, int argc, char **argv)
             argv[0] = title;
             return verbs[i].run(argc, argv);
         }
-    fprintf(stderr, "assay: no verb \"%.40s\"; `assay --help` lists them\n",
-            name);
+    const char *nearest = names_nearest(&names, name);
+    if (nearest)
+        fprintf(stderr, "assay: no verb \"%.40s\"; did you mean %s?\n", name,
+                nearest);
+    else
+        fprintf(stderr, "assay: no verb \"%.40s\"; `assay --help` lists them\n",
+                name);
     return assay_status_exit(ASSAY_USAGE);
 }
 

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += golden/libgolden.la
 golden_libgolden_la_SOURCES = \
-	golden/answers.c golden/answers.h golden/case.c golden/child.c \
+	golden/answers.c golden/answers.h golden/array.c golden/array.h \
+	golden/case.c golden/cast.c golden/cast.h golden/cast_file.h \
+	golden/cast_input.c golden/cast_output.c golden/child.c \
 	golden/child.h golden/clock.h golden/h5.c \
 	golden/h5.h golden/h5_data.c golden/h5_walk.c golden/heads.c \
-	golden/heads.h golden/json.c golden/json.h golden/safetensors.c \
+	golden/heads.h golden/input.c golden/input.h golden/json.c golden/json.h \
+	golden/names.c golden/names.h golden/npy.c golden/npy.h \
+	golden/npy_header.c golden/npy_type.def golden/safetensors.c \
 	golden/safetensors.h golden/safetensors_dtype.def \
 	golden/safetensors_header.c golden/safetensors_header.h \
 	golden/select.c golden/select.h golden/set.h golden/set_file.h golden/set_layout.h \
 	golden/set_open.c golden/set_read.c golden/set_size.def golden/set_write.c \
 	golden/temp_file.c golden/temp_file.h golden/term.c golden/term.h \
-	golden/verb.c golden/verb.h golden/verb_generate.c \
-	golden/verb_show.c golden/verb_verify.c verb.def
+	golden/topic.c golden/topic.def golden/topic.h \
+	golden/verb.c golden/verb.h golden/verb_cast.c golden/verb_generate.c \
+	golden/verb_list.c golden/verb_show.c golden/verb_verify.c verb.def
 golden_libgolden_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(HDF5_CFLAGS) \
 	$(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)
 golden_libgolden_la_LIBADD = $(HDF5_LIBS) $(JANSSON_LIBS) $(SMARTCOLS_LIBS) \

@@ -1,88 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * The reader of safetensors files. Reads with pread, never mmap: a file that
- * is cut while it is open must give an error, not a signal.
+ * The reader of safetensors files.
  *
  * Inner functions say what is wrong; each caller puts the place in front, so
  * a message reads `path: tensor "name": what`.
  */
 #include "golden/safetensors_header.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* Keeps the tail, where the file's own name is. */
-static struct safetensors_text show_path(const char *path)
-{
-    const size_t limit = 160;
-    size_t n = strlen(path);
-    struct safetensors_text t;
-    const char *tail = n <= limit ? path : path + n - limit;
-    while (tail > path && (*tail & 0xc0) == 0x80)
-        tail++;
-    snprintf(t.s, sizeof t.s, "%s%s", tail > path ? "..." : "", tail);
-    return t;
-}
-
-/* ---- bytes ---- */
-
-enum assay_status safetensors_read_at(int fd, int64_t offset, void *buffer,
-                                      size_t bytes, struct assay_error *err)
-{
-    char *to = buffer;
-    while (bytes) {
-        ssize_t n = pread(fd, to, bytes, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return assay_fail(err, ASSAY_FILE,
-                              "cannot read at byte %" PRId64 ": %s", offset,
-                              strerror(errno));
-        if (n == 0)
-            return assay_fail(err, ASSAY_FILE,
-                              "ends at byte %" PRId64 ", %zu bytes too soon; "
-                              "it was cut while it was read",
-                              offset, bytes);
-        to += n;
-        offset += n;
-        bytes -= (size_t)n;
-    }
-    return ASSAY_OK;
-}
-
-static enum assay_status check_regular(mode_t mode, struct assay_error *err)
-{
-    if (S_ISREG(mode))
-        return ASSAY_OK;
-    const char *what = S_ISDIR(mode)    ? "a directory"
-                       : S_ISFIFO(mode) ? "a FIFO"
-                       : S_ISCHR(mode)  ? "a character device"
-                       : S_ISBLK(mode)  ? "a block device"
-                                        : "a special file";
-    return assay_fail(err, ASSAY_FILE, "is %s, not a regular file", what);
-}
-
-static enum assay_status open_file(const char *path, int *fd,
-                                   int64_t *file_bytes, struct assay_error *err)
-{
-    /* without O_NONBLOCK a FIFO would wait for a writer */
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (*fd < 0)
-        return assay_fail(err, ASSAY_FILE, "cannot be opened: %s",
-                          strerror(errno));
-    struct stat st;
-    if (fstat(*fd, &st))
-        return assay_fail(err, ASSAY_FILE, "cannot be looked at: %s",
-                          strerror(errno));
-    *file_bytes = st.st_size;
-    return check_regular(st.st_mode, err);
-}
+#include "golden/input.h"
 
 /* ---- all tensors together ---- */
 
@@ -183,7 +113,7 @@ static enum assay_status open_all(struct assay_safetensors *file,
                                   const char *path, struct assay_error *err)
 {
     int64_t file_bytes = 0;
-    enum assay_status st = open_file(path, &file->fd, &file_bytes, err);
+    enum assay_status st = input_open(path, &file->fd, &file_bytes, err);
     if (st == ASSAY_OK)
         st = safetensors_read_header(file, file_bytes, err);
     return st == ASSAY_OK ? check_layout(file, err) : st;
@@ -212,7 +142,7 @@ enum assay_status assay_safetensors_open(const char *path,
 out:
     assay_safetensors_close(f);
     if (st != ASSAY_OK)
-        assay_fail_in(err, st, "%s", show_path(path).s);
+        assay_fail_in(err, st, "%s", input_path(path).s);
     return st;
 }
 
@@ -249,7 +179,7 @@ assay_safetensors_get(const struct assay_safetensors *file, size_t index,
     if (index >= file->n_entries)
         return assay_fail(err, ASSAY_USAGE,
                           "%s: has %zu tensors, so none of index %zu",
-                          show_path(file->path).s, file->n_entries, index);
+                          input_path(file->path).s, file->n_entries, index);
     *tensor = &file->entries[index].tensor;
     return ASSAY_OK;
 }
@@ -263,9 +193,10 @@ assay_safetensors_find(const struct assay_safetensors *file, const char *name,
         bsearch(name, file->entries, file->n_entries, sizeof *e, name_against);
     *tensor = e ? &e->tensor : NULL;
     if (!e)
-        return assay_fail(
-            err, ASSAY_FORMAT, "%s: none of its %zu tensors is named \"%s\"",
-            show_path(file->path).s, file->n_entries, safetensors_show(name).s);
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: none of its %zu tensors is named \"%s\"",
+                          input_path(file->path).s, file->n_entries,
+                          safetensors_show(name).s);
     return ASSAY_OK;
 }
 
@@ -279,18 +210,18 @@ assay_safetensors_read(const struct assay_safetensors *file,
         &file->entries[tensor->index].tensor != tensor)
         return assay_fail(
             err, ASSAY_USAGE, "%s: tensor \"%s\" is not of this file",
-            show_path(file->path).s, safetensors_show(tensor->name).s);
+            input_path(file->path).s, safetensors_show(tensor->name).s);
     if (buffer_bytes != tensor->bytes)
         return assay_fail(
             err, ASSAY_SHAPE, "%s: tensor \"%s\" has %zu bytes, the buffer %zu",
-            show_path(file->path).s, safetensors_show(tensor->name).s,
+            input_path(file->path).s, safetensors_show(tensor->name).s,
             tensor->bytes, buffer_bytes);
     int64_t at = file->data_begin + file->entries[tensor->index].begin;
     enum assay_status st =
-        safetensors_read_at(file->fd, at, buffer, buffer_bytes, err);
+        input_read_at(file->fd, at, buffer, buffer_bytes, err);
     if (st != ASSAY_OK)
         return assay_fail_in(err, st, "%s: tensor \"%s\"",
-                             show_path(file->path).s,
+                             input_path(file->path).s,
                              safetensors_show(tensor->name).s);
     return ASSAY_OK;
 }

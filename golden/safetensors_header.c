@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "golden/input.h"
+
 static const struct assay_safetensors_dtype dtypes[] = {
 #define ASSAY_SAFETENSORS_DTYPE(id, name, bits) \
     { ASSAY_SAFETENSORS_##id, name, bits },
@@ -104,7 +106,7 @@ static enum assay_status read_length(int fd, int64_t file_bytes,
                           "begins with 8 bytes of header length",
                           file_bytes);
     unsigned char raw[8];
-    enum assay_status st = safetensors_read_at(fd, 0, raw, sizeof raw, err);
+    enum assay_status st = input_read_at(fd, 0, raw, sizeof raw, err);
     if (st != ASSAY_OK)
         return st;
     uint64_t n = 0;
@@ -160,7 +162,7 @@ static enum assay_status read_json(struct assay_safetensors *file, size_t bytes,
     if (!header)
         return assay_fail(err, ASSAY_MEMORY,
                           "out of memory for a header of %zu bytes", bytes);
-    enum assay_status st = safetensors_read_at(file->fd, 8, header, bytes, err);
+    enum assay_status st = input_read_at(file->fd, 8, header, bytes, err);
     if (st == ASSAY_OK)
         st = parse(header, bytes, &file->root, err);
     free(header);

@@ -33,10 +33,6 @@ struct safetensors_text {
 /* The file's own words: escaped, and cut between characters. */
 struct safetensors_text safetensors_show(const char *words);
 
-/* All of `bytes` at `offset`, or ASSAY_FILE. */
-enum assay_status safetensors_read_at(int fd, int64_t offset, void *buffer,
-                                      size_t bytes, struct assay_error *err);
-
 /* Reads the header of an open file and checks each tensor by itself; what
  * they are together is not looked at. Sets root, the entries in the order of
  * the header, and where the data are. */

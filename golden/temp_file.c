@@ -4,18 +4,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char unfinished[PATH_MAX];
-static volatile sig_atomic_t have_unfinished;
+static char unfinished[TEMP_FILES][PATH_MAX];
+static volatile sig_atomic_t have_unfinished[TEMP_FILES];
 
 static void on_signal(int number)
 {
-    if (have_unfinished)
-        unlink(unfinished);
+    for (int i = 0; i < TEMP_FILES; i++)
+        if (have_unfinished[i])
+            unlink(unfinished[i]);
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -56,6 +58,11 @@ enum assay_status temp_file_begin(const char *final, struct temp_file *file,
         return assay_fail(err, ASSAY_FILE, "%.200s...: name is too long",
                           final);
     strcpy(file->final, final);
+    for (file->slot = 0; have_unfinished[file->slot];)
+        if (++file->slot == TEMP_FILES)
+            return assay_fail(err, ASSAY_INTERNAL,
+                              "%.200s: more than %d outputs at a time", final,
+                              TEMP_FILES);
     if (stat(final, &info) == 0 && !S_ISREG(info.st_mode))
         return assay_fail(err, ASSAY_FILE,
                           "%s: is there and is not a regular file", final);
@@ -65,10 +72,35 @@ enum assay_status temp_file_begin(const char *final, struct temp_file *file,
                           strerror(errno));
     close(fd);
     unlink(file->path); /* the writer makes it anew */
-    strcpy(unfinished, file->path);
-    have_unfinished = 1;
+    strcpy(unfinished[file->slot], file->path);
+    have_unfinished[file->slot] = 1;
     watch_signals();
     return ASSAY_OK;
+}
+
+enum assay_status temp_file_write(const struct temp_file *file,
+                                  const void *bytes, size_t n,
+                                  struct assay_error *err)
+{
+    const char *from = bytes;
+    int fd = open(file->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    bool ok = fd >= 0;
+    while (ok && n) {
+        ssize_t m = write(fd, from, n);
+        if (m < 0 && errno == EINTR)
+            continue;
+        ok = m > 0;
+        from += ok ? m : 0;
+        n -= ok ? (size_t)m : 0;
+    }
+    int why = errno;
+    if (fd >= 0 && close(fd) != 0 && ok) {
+        ok = false;
+        why = errno;
+    }
+    return ok ? ASSAY_OK
+              : assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s",
+                           file->final, strerror(why));
 }
 
 enum assay_status temp_file_commit(struct temp_file *file,
@@ -79,7 +111,7 @@ enum assay_status temp_file_commit(struct temp_file *file,
     if (fd >= 0 && close(fd) != 0)
         ok = 0;
     if (ok && rename(file->path, file->final) == 0) {
-        have_unfinished = 0;
+        have_unfinished[file->slot] = 0;
         return ASSAY_OK;
     }
     enum assay_status st =
@@ -92,5 +124,5 @@ enum assay_status temp_file_commit(struct temp_file *file,
 void temp_file_abandon(struct temp_file *file)
 {
     unlink(file->path);
-    have_unfinished = 0;
+    have_unfinished[file->slot] = 0;
 }

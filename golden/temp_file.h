@@ -7,20 +7,27 @@
 #define ASSAY_TEMP_FILE_H
 
 #include <limits.h>
+#include <stddef.h>
 
 #include "assay/error.h"
+
+enum { TEMP_FILES = 2 }; /* at a time in a process */
 
 struct temp_file {
     char path[PATH_MAX]; /* the temporary name */
     char final[PATH_MAX];
+    int slot;
 };
 
 /* ASSAY_USAGE if the two are one file: an input must not be replaced. */
 enum assay_status temp_file_check_input(const char *final, const char *input,
                                         struct assay_error *err);
-/* Picks `final`.<pid>.tmp and checks that its folder can be written. One at a
- * time in a process. */
+/* Picks `final`.<pid>.tmp and checks that its folder can be written. */
 enum assay_status temp_file_begin(const char *final, struct temp_file *file,
+                                  struct assay_error *err);
+/* Adds bytes at the end, for writers that have no library of their own. */
+enum assay_status temp_file_write(const struct temp_file *file,
+                                  const void *bytes, size_t n,
                                   struct assay_error *err);
 /* Flushes to disk and renames over the final name; removes on failure. */
 enum assay_status temp_file_commit(struct temp_file *file,

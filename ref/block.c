@@ -412,6 +412,8 @@ static void do_blocks(const struct job *job, const struct arrays *a)
     const struct assay_blocks *b = job->b;
     struct group g;
     int64_t first = 0;
+    if (assay_blocks_elems(b) == 0)
+        return;
     if (b->inner == 1) {
         do_rows(job, a);
         return;
@@ -430,10 +432,15 @@ static void do_blocks(const struct job *job, const struct arrays *a)
 
 /* ---- public ---- */
 
+static int64_t or_one(int64_t n)
+{
+    return n > 0 ? n : 1;
+}
+
 enum assay_status assay_blocks_check(const struct assay_blocks *b,
                                      struct assay_error *err)
 {
-    int64_t blocks, n;
+    int64_t n;
     if (b->format->bits > 8 || b->format->top == ASSAY_TOP_POWER)
         return assay_fail(err, ASSAY_USAGE,
                           "block scales are for elements of at most 8 bits, "
@@ -448,10 +455,9 @@ enum assay_status assay_blocks_check(const struct assay_blocks *b,
                           "an array of %" PRId64 " x %" PRId64 " x %" PRId64
                           " is not possible",
                           b->outer, b->length, b->inner);
-    blocks = b->length / b->block + (b->length % b->block != 0);
-    if (__builtin_mul_overflow(b->outer, b->inner, &n) ||
-        __builtin_mul_overflow(n, b->length > blocks ? b->length : blocks,
-                               &n) ||
+    /* also where one of them is 0, so that no product of others overflows */
+    if (__builtin_mul_overflow(or_one(b->outer), or_one(b->inner), &n) ||
+        __builtin_mul_overflow(n, or_one(b->length), &n) ||
         n > INT64_MAX / (int64_t)sizeof(float))
         return assay_fail(err, ASSAY_SHAPE,
                           "an array of %" PRId64 " x %" PRId64 " x %" PRId64

@@ -164,7 +164,7 @@ static enum assay_status quantize_f32(const struct assay_quantizer *how,
         return status;
     find_amax(t, st, x, out->scales);
     find_scales(assay_f32_rule_get(how->f32_rule),
-                t->clip > 0 ? (float)((double)max / t->clip) : max, st.count,
+                t->clip > 0 ? (float)(max / t->clip) : max, st.count,
                 out->scales);
     encode_rows(how, t, st, out->scales, x, scaled, out->format, out->codes);
     assay_free(scaled);
@@ -182,18 +182,18 @@ static void values_f32(const struct assay_payload *p, float *values)
 
 /* ---- any ---- */
 
-/* Not above what can be addressed as float, codes and scales of any kind. */
+/* Codes, values and scales of any kind can be addressed. */
 static enum assay_status check(const struct assay_tensor *t, int64_t *n,
                                struct assay_error *err)
 {
     int64_t padded;
-    if (t->b < 0 || t->s < 0 || t->h < 0 || t->d < 0)
+    if (t->b < 1 || t->s < 0 || t->h < 1 || t->d < 1)
         return assay_fail(err, ASSAY_SHAPE,
                           "a tensor of %" PRId64 " x %" PRId64 " x %" PRId64
                           " x %" PRId64 " is not possible",
                           t->b, t->s, t->h, t->d);
     if (__builtin_mul_overflow(t->b, t->h, n) ||
-        __builtin_mul_overflow(*n, t->d > 32 ? t->d : 32, n) ||
+        __builtin_mul_overflow(*n, t->d, n) ||
         __builtin_add_overflow(t->s, 127, &padded) ||
         __builtin_mul_overflow(*n, padded, n) ||
         *n > INT64_MAX / (int64_t)sizeof(float))

@@ -190,7 +190,8 @@ START_TEST(binary32_scales)
                 const struct assay_tensor t = { .b = sizes[i][0],
                                                 .s = sizes[i][1],
                                                 .h = sizes[i][2],
-                                                .d = sizes[i][3] };
+                                                .d = sizes[i][3],
+                                                .clip = i == 1 ? 0.9 : 0 };
                 check_mixed(&how, &t, seed++);
             }
 }
@@ -256,7 +257,7 @@ END_TEST
 /* ---- literal words ---- */
 
 /* One row of n values through a quantizer with one binary32 scale. */
-static void check_words(const char *name, float clip, int n, const float *x,
+static void check_words(const char *name, double clip, int n, const float *x,
                         uint32_t scale, const uint8_t *codes)
 {
     const struct assay_tensor t = { 1, 1, 1, n, 0, clip };
@@ -373,13 +374,16 @@ START_TEST(int8_words)
                 CODES(0x81, 126, 64, 0));
     check_words("int8", 1, 4, x, 0x3f810204, CODES(0x81, 126, 64, 0));
     /* amax is 141.1 scales */
-    check_words("int8", 0.9f, 4, VALUES(-12.7f, 12.7f, 1, -11.43f), 0x3db851eb,
+    check_words("int8", 0.9, 4, VALUES(-12.7f, 12.7f, 1, -11.43f), 0x3db851eb,
                 CODES(0x80, 127, 11, 0x81));
-    check_words("a2a-int8-tensor", 0.9f, 4, VALUES(-12.7f, 12.7f, 1, -11.43f),
+    check_words("a2a-int8-tensor", 0.9, 4, VALUES(-12.7f, 12.7f, 1, -11.43f),
                 0x3db851eb, CODES(0x81, 127, 11, 0x81));
     /* 129.06 is clamped, not wrapped */
-    check_words("int8", 0.984f, 3, VALUES(1e-4f, -1e-4f, 0),
-                bits_of(1e-4f / float_of(0x430110a6)), CODES(127, 0x80, 0));
+    check_words("int8", 0.984, 3, VALUES(1e-4f, -1e-4f, 0),
+                bits_of(1e-4f / float_of(0x430110a7)), CODES(127, 0x80, 0));
+    /* the divisor is 448 / 0.9 in binary64, then rounded; 0.9f gives another */
+    check_words("fp8", 0.9, 3, VALUES(float_of(0x43f8e38e), -1, 0), 0x3f800000,
+                CODES(0x7e, 0xb8, 0));
 }
 END_TEST
 
@@ -486,28 +490,24 @@ END_TEST
 
 /* ---- sizes ---- */
 
-START_TEST(empty)
+START_TEST(no_tokens)
 {
-    static const int64_t sizes[][4] = {
-        { 0, 3, 2, 32 }, { 2, 0, 2, 32 }, { 2, 3, 0, 32 }, { 2, 3, 2, 0 }
-    };
-    const float x[1] = { 1 };
-    for (int i = 0; i < N_SPECS; i++)
-        for (int s = 0; s < 4; s++) {
-            const struct assay_tensor t = { .b = sizes[s][0],
-                                            .s = sizes[s][1],
-                                            .h = sizes[s][2],
-                                            .d = sizes[s][3] };
-            struct assay_payload p;
-            ck_assert_int_eq(assay_quantize(assay_quantizer_get(specs[i].id),
-                                            &t, x, &p, NULL),
-                             ASSAY_OK);
-            ck_assert_int_eq(p.count, 0);
-            if (specs[i].scale == ASSAY_SCALE_TENSOR)
-                ck_assert(p.n_scales == 1 && p.scales[0] == 1);
-            assay_payload_values(&p, NULL);
-            assay_payload_free(&p);
-        }
+    for (int i = 0; i < N_SPECS; i++) {
+        const struct assay_tensor t = { 2, 0, 3, 40, 0, 0 };
+        const int64_t want[ASSAY_SCALES] = {
+            [ASSAY_SCALE_TENSOR] = 1, [ASSAY_SCALE_CHANNEL] = 240
+        };
+        struct assay_payload p;
+        ck_assert_int_eq(assay_quantize(assay_quantizer_get(specs[i].id), &t,
+                                        NULL, &p, NULL),
+                         ASSAY_OK);
+        ck_assert_int_eq(p.count, 0);
+        ck_assert_int_eq(p.n_scales, want[specs[i].scale]);
+        if (specs[i].scale == ASSAY_SCALE_TENSOR)
+            ck_assert(p.scales[0] == 1);
+        assay_payload_values(&p, NULL);
+        assay_payload_free(&p);
+    }
 }
 END_TEST
 
@@ -534,11 +534,15 @@ START_TEST(refusals)
     refused(1, -2, 3, 4, "1 x -2 x 3 x 4 is not possible");
     refused(1, 2, -3, 4, "1 x 2 x -3 x 4 is not possible");
     refused(1, 2, 3, -4, "1 x 2 x 3 x -4 is not possible");
+    refused(0, 2, 3, 4, "0 x 2 x 3 x 4 is not possible");
+    refused(1, 2, 0, 4, "1 x 2 x 0 x 4 is not possible");
+    refused(1, 2, 3, 0, "1 x 2 x 3 x 0 is not possible");
     refused(large, large, 1, 1, "2147483648 x 2147483648 x 1 x 1 is too large");
     refused(large, 1, large, 4, "too large");
     refused(1, INT64_MAX - 100, 1, 1, "too large");
     refused(1, 1, 1, INT64_MAX / 2, "too large");
     refused(INT64_MAX, 1, 2, 1, "too large");
+    refused(large, large / 64, 1, 32, "too large"); /* 2^61 floats */
 }
 END_TEST
 
@@ -562,7 +566,7 @@ int main(void)
     tcase_add_test(c, rules_differ);
     tcase_add_test(c, scales_are_applied);
     tcase_add_test(c, values_are_products);
-    tcase_add_test(c, empty);
+    tcase_add_test(c, no_tokens);
     tcase_add_test(c, refusals);
     suite_add_tcase(suite, c);
     return assay_check_main(suite);

@@ -19,6 +19,12 @@ tests_check_set_bad_CPPFLAGS = $(tests_cppflags)
 tests_check_set_bad_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_set_bad_LDADD = $(tests_golden) $(HDF5_LIBS)
 
+check_programs_golden += tests/check_npy
+tests_check_npy_SOURCES = tests/check_npy.c tests/check_assay.c
+tests_check_npy_CPPFLAGS = $(tests_cppflags)
+tests_check_npy_CFLAGS = $(tests_cflags)
+tests_check_npy_LDADD = $(tests_golden)
+
 # what the shell tests make and change their files with
 check_PROGRAMS += tests/make_heads tests/change_set
 tests_make_heads_SOURCES = tests/make_heads.c
@@ -29,6 +35,7 @@ tests_change_set_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS) $(XXHASH_CFLAGS)
 tests_change_set_LDADD = golden/libgolden.la ref/libref.la $(HDF5_LIBS) \
 	$(XXHASH_LIBS)
 
-golden_tests = tests/reproduce.test tests/badinput.test tests/cli.test
+golden_tests = tests/reproduce.test tests/badinput.test tests/cast.test \
+	tests/cli.test
 TESTS += $(golden_tests)
 EXTRA_DIST += $(golden_tests) tests/common.sh

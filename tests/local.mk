@@ -8,6 +8,7 @@ tests_ref = ref/libref.la $(CHECK_LIBS)
 tests_golden = golden/libgolden.la ref/libref.la $(CHECK_LIBS)
 tests_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS) $(OPENMP_CFLAGS)
 
+include tests/format.mk
 include tests/ref.mk
 include tests/golden.mk
 include tests/validate.mk
@@ -28,16 +29,18 @@ tests_load_module_SOURCES = tests/load_module.c
 tests_load_module_LDADD = -ldl
 
 if HAVE_CHECK
-check_PROGRAMS += $(check_programs_ref) $(check_programs_golden) \
+check_PROGRAMS += $(check_programs_format) $(check_programs_ref) \
+	$(check_programs_golden) \
 	$(check_programs_validate) $(check_programs_kernels)
-TESTS += $(check_programs_ref) $(check_programs_golden) \
+TESTS += $(check_programs_format) $(check_programs_ref) \
+	$(check_programs_golden) \
 	$(check_programs_validate) $(check_programs_kernels)
 endif
 TESTS += tests/module.test
 EXTRA_DIST += tests/module.test
 
 # Not a test: figures for people.
-EXTRA_PROGRAMS = tests/bench_ref tests/bench_formats tests/bench_formats_v3 \
+EXTRA_PROGRAMS += tests/bench_ref tests/bench_formats tests/bench_formats_v3 \
 	tests/bench_formats_v1
 tests_bench_ref_SOURCES = tests/bench_ref.c
 tests_bench_ref_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(OPENBLAS_CFLAGS)

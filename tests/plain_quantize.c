@@ -91,6 +91,11 @@ static struct expected expect_f32(const struct assay_quantizer *how,
     const struct max_spec *max = max_of(how->format);
     const struct assay_format *format = assay_format_get(how->format);
     struct expected e = expected_new(t, scale_count(how->scale, t));
+    float limit = max->max, reciprocal = float_of(max->reciprocal);
+    if (t->clip > 0) {
+        limit = (float)((double)max->max / t->clip);
+        reciprocal = 1 / limit;
+    }
     memset(e.scales, 0, (size_t)e.n_scales * sizeof *e.scales);
     for (int64_t i = 0; i < e.count; i++) {
         float *amax = &e.scales[scale_at(how->scale, t, i)];
@@ -99,7 +104,7 @@ static struct expected expect_f32(const struct assay_quantizer *how,
     }
     for (int64_t i = 0; i < e.n_scales; i++) {
         float a = e.scales[i] < rule->least ? rule->least : e.scales[i];
-        a = rule->times ? a * float_of(max->reciprocal) : a / max->max;
+        a = rule->times ? a * reciprocal : a / limit;
         e.scales[i] = a == 0 ? 1 : a;
     }
     for (int64_t i = 0; i < e.count; i++) {

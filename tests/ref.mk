@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # Unit tests of ref/.
 check_programs_ref = tests/check_attention tests/check_blas \
-	tests/check_block tests/check_quantize tests/check_scale_rule \
-	tests/check_captured tests/check_error tests/check_format \
+	tests/check_block tests/check_captured tests/check_error \
 	tests/check_metrics tests/check_operand tests/check_pack \
-	tests/check_problem tests/check_quantize_vectors \
-	tests/check_recipe tests/check_rotate \
+	tests/check_problem tests/check_quantize \
+	tests/check_quantize_vectors tests/check_recipe tests/check_rotate \
+	tests/check_scale_rule \
 	tests/check_smooth tests/check_tile tests/check_tile_vectors
 EXTRA_DIST += tests/check_values.h tests/plain_blocks.h \
 	tests/plain_quantize.h tests/vectors.h
@@ -37,12 +37,6 @@ tests_check_metrics_SOURCES = tests/check_metrics.c tests/check_values.c \
 tests_check_metrics_CPPFLAGS = $(tests_cppflags)
 tests_check_metrics_CFLAGS = $(tests_cflags)
 tests_check_metrics_LDADD = $(tests_ref) -lm
-
-tests_check_format_SOURCES = tests/check_format.c tests/check_values.c \
-	tests/check_assay.c
-tests_check_format_CPPFLAGS = $(tests_cppflags)
-tests_check_format_CFLAGS = $(tests_cflags)
-tests_check_format_LDADD = $(tests_ref) -lm
 
 tests_check_pack_SOURCES = tests/check_pack.c tests/check_values.c \
 	tests/check_assay.c

@@ -80,7 +80,7 @@ ASSAY_API const struct assay_quantizer *assay_quantizer_find(const char *name);
 struct assay_tensor {
     int64_t b, s, h, d;
     enum assay_token_order order; /* of BLOCK_TOKENS */
-    float clip; /* TENSOR: scale for amax * clip; 0 is 1, nothing clipped */
+    double clip; /* binary32 scales are those of amax * clip; 0 means 1 */
 };
 
 /* One quantized tensor. The arrays are the payload's own. */
@@ -100,8 +100,8 @@ struct assay_payload {
  * with assay_payload_free, also after a failure. NaN is never an amax and
  * stays NaN. A subnormal amax can make 1 / scale infinite; then codes saturate
  * or are NaN, as they would in the kernel. BLOCK_TOKENS has 4 * ceil(s / 128)
- * blocks a channel. ASSAY_SHAPE where a size is negative or their product
- * cannot be addressed. */
+ * blocks a channel. ASSAY_SHAPE unless b, h and d are at least 1, s is at least
+ * 0 and all can be addressed. */
 ASSAY_API enum assay_status assay_quantize(const struct assay_quantizer *how,
                                            const struct assay_tensor *tensor,
                                            const float *x,

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "golden/topic.h"
+
+#include "assay/block.h"
+#include "assay/pack.h"
+#include "assay/recipe.h"
+#include "assay/tile.h"
+#include "golden/term.h"
+
+/* ---- cells, in the order of the columns ---- */
+
+static struct topic_cell *next(struct topic_row *r, enum topic_kind kind)
+{
+    r->cells[r->n] = (struct topic_cell){ .kind = kind };
+    return &r->cells[r->n++];
+}
+
+static void text(struct topic_row *r, const char *value)
+{
+    next(r, TOPIC_TEXT)->text = value;
+}
+
+static void integer(struct topic_row *r, long long value)
+{
+    next(r, TOPIC_INTEGER)->integer = value;
+}
+
+static void real(struct topic_row *r, double value)
+{
+    next(r, TOPIC_REAL)->real = value;
+}
+
+static void flag(struct topic_row *r, bool value)
+{
+    next(r, TOPIC_FLAG)->integer = value;
+}
+
+/* 0 is none: no format has its infinity or NaN there. */
+static void code(struct topic_row *r, uint32_t value)
+{
+    next(r, value ? TOPIC_CODE : TOPIC_NOTHING)->integer = value;
+}
+
+/* ---- topics ---- */
+
+static const struct topic_column format_columns[] = {
+    { "name", COLUMN_TEXT },
+    { "bits", COLUMN_NUMBER },
+    { "sign", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "exp", COLUMN_NUMBER },
+    { "man", COLUMN_NUMBER },
+    { "bias", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "max", COLUMN_NUMBER },
+    { "min_normal", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "min", COLUMN_NUMBER },
+    { "epsilon", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "inf_code", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "nan_code", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "zero", COLUMN_EXTRA },
+    { "about", COLUMN_LONG },
+};
+
+static void fill_format(int i, struct topic_row *r)
+{
+    static const char *const zeros[] = {
+        [ASSAY_ZERO_SIGNED] = "signed",
+        [ASSAY_ZERO_UNSIGNED] = "unsigned",
+        [ASSAY_ZERO_NONE] = "none",
+    };
+    const struct assay_format *f = assay_format_get((enum assay_format_id)i);
+    text(r, f->name);
+    integer(r, f->bits);
+    integer(r, f->sign);
+    integer(r, f->exp_bits);
+    integer(r, f->man_bits);
+    integer(r, f->bias);
+    real(r, assay_format_max(f));
+    real(r, assay_format_min_normal(f));
+    real(r, assay_format_min(f));
+    real(r, assay_format_epsilon(f));
+    code(r, f->inf_code);
+    code(r, f->nan_code);
+    text(r, zeros[f->zero]);
+    text(r, f->about);
+}
+
+static const struct topic_column rule_columns[] = {
+    { "name", COLUMN_TEXT },     { "rounding", COLUMN_TEXT },
+    { "least", COLUMN_EXTRA },   { "nan", COLUMN_TEXT },
+    { "flushes", COLUMN_EXTRA }, { "about", COLUMN_LONG },
+};
+
+static void fill_rule(int i, struct topic_row *r)
+{
+    const struct assay_scale_rule *rule =
+        assay_scale_rule_get((enum assay_scale_rule_id)i);
+    text(r, rule->name);
+    text(r, assay_rounding_get(rule->rounding)->name);
+    real(r, rule->least);
+    text(r, rule->poison ? "poisons" : "ignored");
+    flag(r, rule->flush);
+    text(r, rule->about);
+}
+
+static const struct topic_column way_columns[] = {
+    { "name", COLUMN_TEXT },
+    { "about", COLUMN_LONG },
+};
+
+static void fill_rounding(int i, struct topic_row *r)
+{
+    const struct assay_way *way = assay_rounding_get((enum assay_rounding)i);
+    text(r, way->name);
+    text(r, way->about);
+}
+
+static void fill_overflow(int i, struct topic_row *r)
+{
+    const struct assay_way *way = assay_overflow_get((enum assay_overflow)i);
+    text(r, way->name);
+    text(r, way->about);
+}
+
+static const struct topic_column packing_columns[] = {
+    { "name", COLUMN_TEXT },    { "bits", COLUMN_NUMBER },
+    { "group", COLUMN_NUMBER }, { "group_bytes", COLUMN_NUMBER },
+    { "about", COLUMN_LONG },
+};
+
+static void fill_packing(int i, struct topic_row *r)
+{
+    const struct assay_packing *p = assay_packing_get((enum assay_packing_id)i);
+    text(r, p->name);
+    integer(r, p->bits);
+    integer(r, p->group);
+    integer(r, (long long)assay_packing_bytes(p, (size_t)p->group));
+    text(r, p->about);
+}
+
+static const struct topic_column tile_columns[] = {
+    { "name", COLUMN_TEXT },    { "packing", COLUMN_TEXT },
+    { "bytes", COLUMN_NUMBER }, { "slack", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "about", COLUMN_LONG },
+};
+
+static void fill_tile(int i, struct topic_row *r)
+{
+    const struct assay_tile *t = assay_tile_get((enum assay_tile_id)i);
+    text(r, t->name);
+    text(r, assay_packing_get(t->packing)->name);
+    integer(r, t->bytes);
+    integer(r, t->slack);
+    text(r, t->about);
+}
+
+static const struct topic_column recipe_columns[] = {
+    { "name", COLUMN_TEXT },     { "qk", COLUMN_TEXT },
+    { "v", COLUMN_TEXT },        { "q_scale", COLUMN_EXTRA },
+    { "k_scale", COLUMN_EXTRA }, { "v_scale", COLUMN_EXTRA },
+    { "rotate", COLUMN_EXTRA },  { "smooth", COLUMN_EXTRA },
+    { "p", COLUMN_TEXT },        { "out", COLUMN_TEXT },
+    { "form", COLUMN_TEXT },     { "promise", COLUMN_EXTRA },
+    { "about", COLUMN_LONG },
+};
+
+static void fill_recipe(int i, struct topic_row *r)
+{
+    const struct assay_recipe *recipe =
+        assay_recipe_get((enum assay_recipe_id)i);
+    text(r, recipe->name);
+    text(r, assay_format_get(recipe->qk_format)->name);
+    text(r, assay_format_get(recipe->v_format)->name);
+    text(r, assay_scale_get(recipe->q_scale)->name);
+    text(r, assay_scale_get(recipe->k_scale)->name);
+    text(r, assay_scale_get(recipe->v_scale)->name);
+    flag(r, recipe->rotate);
+    flag(r, recipe->smooth);
+    text(r, assay_format_get(recipe->p_format)->name);
+    text(r, assay_format_get(recipe->out_format)->name);
+    text(r, assay_softmax_get(recipe->softmax)->name);
+    text(r, recipe->promise == ASSAY_PROMISE_EXACT ? "exact" : "model");
+    text(r, recipe->about);
+}
+
+static const struct topic_column softmax_columns[] = {
+    { "name", COLUMN_TEXT },
+    { "key_tile", COLUMN_NUMBER },
+    { "about", COLUMN_LONG },
+};
+
+static void fill_softmax(int i, struct topic_row *r)
+{
+    const struct assay_softmax_form *form =
+        assay_softmax_get((enum assay_softmax)i);
+    text(r, form->name);
+    integer(r, form->key_tile);
+    text(r, form->about);
+}
+
+static void fill_scale(int i, struct topic_row *r)
+{
+    const struct assay_scale_kind *kind = assay_scale_get((enum assay_scale)i);
+    text(r, kind->name);
+    text(r, kind->about);
+}
+
+/* ---- the list of topics ---- */
+
+static const struct topic_column topic_columns[] = {
+    { "name", COLUMN_TEXT },
+    { "rows", COLUMN_NUMBER },
+    { "about", COLUMN_LONG },
+};
+
+static const struct topic topics[] = {
+#define TOPIC(id, name, rows, columns, about)                 \
+    { name,                                                   \
+      about,                                                  \
+      rows,                                                   \
+      sizeof columns##_columns / sizeof(struct topic_column), \
+      columns##_columns,                                      \
+      fill_##id },
+#include "golden/topic.def"
+#undef TOPIC
+};
+
+static const char *const names[] = {
+#define TOPIC(id, name, ...) name,
+#include "golden/topic.def"
+#undef TOPIC
+};
+
+enum { TOPICS = sizeof topics / sizeof *topics };
+
+const struct names names_topics = { "topic", TOPICS, names };
+
+static void fill_topic(int i, struct topic_row *r)
+{
+    text(r, topics[i].name);
+    integer(r, topics[i].rows);
+    text(r, topics[i].about);
+}
+
+static const struct topic all = { "topics", "what can be listed", TOPICS,
+                                  3,        topic_columns,        fill_topic };
+
+const struct topic *topic_get(int index)
+{
+    return index < 0 ? &all : &topics[index];
+}
