@@ -530,12 +530,38 @@ START_TEST(refusals)
             "too large");
     refused(blocks_of("floor", ASSAY_E2M1, 32, large / 2, large / 4, 1),
             ASSAY_SHAPE, "too large"); /* 2^61 floats */
+    /* also where the product is 0, but not that of the others */
+    refused(blocks_of("floor", ASSAY_E2M1, 32, large, large, 0), ASSAY_SHAPE,
+            "too large");
+    refused(blocks_of("floor", ASSAY_E2M1, 32, 0, large, large), ASSAY_SHAPE,
+            "too large");
+    refused(blocks_of("floor", ASSAY_E2M1, 32, large, 0, large), ASSAY_SHAPE,
+            "too large");
     struct assay_blocks most =
         blocks_of("floor", ASSAY_INT8, INT64_MAX, large / 4, large / 4, 2);
     most.inner = 1;
     ck_assert_int_eq(assay_blocks_check(&most, NULL), ASSAY_OK);
     ck_assert_int_eq(assay_blocks_elems(&most), INT64_C(1) << 60);
     ck_assert_int_eq(assay_blocks_scales(&most), large / 4);
+}
+END_TEST
+
+/* Nothing is read, written or walked over. */
+START_TEST(no_elements)
+{
+    const int64_t large = INT64_C(1) << 60;
+    static const int64_t sizes[][3] = { { 0, 1, 1 }, { 1, 0, 1 }, { 1, 1, 0 } };
+    for (int i = 0; i < 9; i++) {
+        const int64_t *s = sizes[i / 3];
+        struct assay_blocks b = blocks_of(
+            "floor", ASSAY_E2M1, 32, i % 3 == 0 ? s[0] * large : s[0],
+            i % 3 == 1 ? s[1] * large : s[1], i % 3 == 2 ? s[2] * large : s[2]);
+        ck_assert_int_eq(assay_blocks_check(&b, NULL), ASSAY_OK);
+        ck_assert_int_eq(assay_blocks_elems(&b), 0);
+        assay_blocks_encode(&b, NULL, NULL, NULL);
+        assay_blocks_decode(&b, NULL, NULL, NULL);
+        assay_blocks_round(&b, NULL, NULL);
+    }
 }
 END_TEST
 
@@ -561,6 +587,7 @@ int main(void)
     tcase_add_test(c, aiter_blocks);
     tcase_add_test(c, nan_and_infinity);
     tcase_add_test(c, refusals);
+    tcase_add_test(c, no_elements);
     suite_add_tcase(suite, c);
     return assay_check_main(suite);
 }

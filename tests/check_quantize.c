@@ -160,10 +160,33 @@ START_TEST(rows)
         ck_assert_int_eq(q->tail, s->tail);
     }
     ck_assert_ptr_null(assay_quantizer_find("FP8"));
-    for (int i = 0; i < ASSAY_F32_RULES; i++)
-        ck_assert_int_eq(assay_f32_rule_get((enum assay_f32_rule_id)i)->id, i);
-    for (int i = 0; i < ASSAY_SCALES; i++)
-        ck_assert_int_eq(assay_scale_get((enum assay_scale)i)->id, i);
+}
+END_TEST
+
+START_TEST(names)
+{
+    static const char *const rules[ASSAY_F32_RULES] = { "divide",
+                                                        "divide-recip", "recip",
+                                                        "recip-divide" };
+    static const struct {
+        const char *name;
+        int kernel;
+    } scales[ASSAY_SCALES] = { { "none", 0 },        { "tensor", 1 },
+                               { "head", 2 },        { "token", 3 },
+                               { "channel", 4 },     { "block", 5 },
+                               { "block-tokens", 5 } };
+    for (int i = 0; i < ASSAY_F32_RULES; i++) {
+        const struct assay_f32_rule *r =
+            assay_f32_rule_get((enum assay_f32_rule_id)i);
+        ck_assert_int_eq(r->id, i);
+        ck_assert_str_eq(r->name, rules[i]);
+    }
+    for (int i = 0; i < ASSAY_SCALES; i++) {
+        const struct assay_scale_kind *k = assay_scale_get((enum assay_scale)i);
+        ck_assert_int_eq(k->id, i);
+        ck_assert_str_eq(k->name, scales[i].name);
+        ck_assert_int_eq(k->kernel_scale, scales[i].kernel);
+    }
 }
 END_TEST
 
@@ -552,6 +575,7 @@ int main(void)
     TCase *c = tcase_create("plain loops");
     tcase_set_timeout(c, 120);
     tcase_add_test(c, rows);
+    tcase_add_test(c, names);
     tcase_add_loop_test(c, binary32_scales, 0, ASSAY_F32_RULES);
     tcase_add_loop_test(c, table_rows, 0, N_SPECS);
     tcase_add_loop_test(c, blocks_of_tokens, 0, 4);
