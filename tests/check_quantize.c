@@ -163,7 +163,7 @@ START_TEST(rows)
 }
 END_TEST
 
-START_TEST(names)
+START_TEST(names_and_numbers)
 {
     static const char *const rules[ASSAY_F32_RULES] = { "divide",
                                                         "divide-recip", "recip",
@@ -575,7 +575,7 @@ int main(void)
     TCase *c = tcase_create("plain loops");
     tcase_set_timeout(c, 120);
     tcase_add_test(c, rows);
-    tcase_add_test(c, names);
+    tcase_add_test(c, names_and_numbers);
     tcase_add_loop_test(c, binary32_scales, 0, ASSAY_F32_RULES);
     tcase_add_loop_test(c, table_rows, 0, N_SPECS);
     tcase_add_loop_test(c, blocks_of_tokens, 0, 4);
