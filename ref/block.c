@@ -230,34 +230,31 @@ static void times_blocks(uint32_t tiny, int64_t n, int64_t block,
                 out[i] = flushed(tiny, in[i]) * times[k];
 }
 
-/* One buffer full. `k` is the first block in it. */
+/* One buffer full: all blocks of a group, or a part of the one there is. */
 static void do_buffer(const struct job *job, const struct arrays *a, int64_t at,
-                      int64_t n, int64_t block, const struct group *g,
-                      int64_t k)
+                      int64_t n, int64_t block, const struct group *g)
 {
     const struct assay_blocks *b = job->b;
     float scaled[PIECE];
     if (a->action == DECODE) {
         assay_format_decode(b->format, (size_t)n, a->codes_in + at, scaled);
-        times_blocks(0, n, block, g->scale + k, scaled, a->out + at);
+        times_blocks(0, n, block, g->scale, scaled, a->out + at);
         return;
     }
-    times_blocks(g->tiny, n, block, g->inverse + k, a->in + at, scaled);
+    times_blocks(g->tiny, n, block, g->inverse, a->in + at, scaled);
     if (a->action == ENCODE) {
         assay_format_encode(b->format, b->rounding, b->overflow, (size_t)n,
                             scaled, a->codes + at);
     } else {
         assay_format_round(b->format, b->rounding, b->overflow, (size_t)n,
                            scaled, scaled);
-        times_blocks(0, n, block, g->scale + k, scaled, a->out + at);
+        times_blocks(0, n, block, g->scale, scaled, a->out + at);
     }
 }
 
 static void do_piece(const struct job *job, const struct arrays *a, int64_t at,
                      int64_t first, int64_t block, struct group *g)
 {
-    /* whole blocks at a time, or parts of the one there is */
-    const int64_t step = block > PIECE ? PIECE : PIECE / block * block;
     if (a->action == DECODE)
         group_load(g, a->scales_in + first);
     else
@@ -268,9 +265,9 @@ static void do_piece(const struct job *job, const struct arrays *a, int64_t at,
         round_blocks[job->b->rounding](job->bounded, g->n, block, g->inverse,
                                        g->scale, a->in + at, a->out + at);
     else
-        for (int64_t i = 0; i < g->n * block; i += step)
-            do_buffer(job, a, at + i, least_of(step, g->n * block - i), block,
-                      g, i / block);
+        for (int64_t i = 0; i < g->n * block; i += PIECE)
+            do_buffer(job, a, at + i, least_of(PIECE, g->n * block - i), block,
+                      g);
     for (int64_t k = 0; k < g->n && g->poisoned; k++)
         if (g->bytes[k] == 255)
             poison(job, a, at + k * block, block);
