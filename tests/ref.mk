@@ -5,8 +5,10 @@ check_programs_ref = tests/check_attention tests/check_blas \
 	tests/check_metrics \
 	tests/check_operand tests/check_pack tests/check_problem \
 	tests/check_quantize_vectors tests/check_recipe tests/check_rotate \
-	tests/check_smooth tests/check_split tests/check_tile tests/check_tile_vectors
-EXTRA_DIST += tests/check_values.h tests/vectors.h
+	tests/check_smooth tests/check_split tests/check_tile \
+	tests/check_tile_vectors tests/check_transport \
+	tests/check_transport_packed
+EXTRA_DIST += tests/check_values.h tests/transport_oracle.h tests/vectors.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
 	tests/check_assay.c
@@ -93,6 +95,18 @@ tests_check_tile_vectors_SOURCES = tests/check_tile_vectors.c \
 tests_check_tile_vectors_CPPFLAGS = $(tests_cppflags)
 tests_check_tile_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_tile_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
+
+tests_check_transport_SOURCES = tests/check_transport.c \
+	tests/transport_oracle.c tests/check_values.c tests/check_assay.c
+tests_check_transport_CPPFLAGS = $(tests_cppflags)
+tests_check_transport_CFLAGS = $(tests_cflags)
+tests_check_transport_LDADD = $(tests_ref) -lm
+
+tests_check_transport_packed_SOURCES = tests/check_transport_packed.c \
+	tests/transport_oracle.c tests/check_values.c tests/check_assay.c
+tests_check_transport_packed_CPPFLAGS = $(tests_cppflags)
+tests_check_transport_packed_CFLAGS = $(tests_cflags)
+tests_check_transport_packed_LDADD = $(tests_ref) -lm
 
 tests_check_quantize_vectors_SOURCES = tests/check_quantize_vectors.c \
 	tests/vectors.c tests/check_values.c tests/check_assay.c
