@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Transport: tables, what is refused, the exchange, and native codecs against
- * the plain arithmetic of tests/transport_oracle.c.
+ * the plain arithmetic of tests/plain_transport.c.
  */
 #include <check.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "assay/transport.h"
 #include "check_assay.h"
 #include "check_values.h"
-#include "transport_oracle.h"
+#include "plain_transport.h"
 
 /* ---- tables ---- */
 

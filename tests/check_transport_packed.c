@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Packed transport: what each rank receives of each role, in every profile,
- * against the plain arithmetic of tests/transport_oracle.c.
+ * against the plain arithmetic of tests/plain_transport.c.
  */
 #include <check.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "assay/transport.h"
 #include "check_assay.h"
 #include "check_values.h"
-#include "transport_oracle.h"
+#include "plain_transport.h"
 
 static const struct element *const elements[] = {
     [ASSAY_TRANSPORT_E4M3] = &e4m3,  [ASSAY_TRANSPORT_E4M3_PC] = &e4m3,

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 # Unit tests of ref/.
 check_programs_ref = tests/check_attention tests/check_blas \
-	tests/check_captured tests/check_error tests/check_merge \
-	tests/check_metrics \
-	tests/check_operand tests/check_pack tests/check_problem \
+	tests/check_block tests/check_captured tests/check_error \
+	tests/check_merge tests/check_metrics tests/check_operand \
+	tests/check_pack tests/check_problem tests/check_quantize \
 	tests/check_quantize_vectors tests/check_recipe tests/check_rotate \
-	tests/check_smooth tests/check_split tests/check_tile \
-	tests/check_tile_vectors tests/check_transport \
+	tests/check_scale_rule tests/check_smooth tests/check_split \
+	tests/check_tile tests/check_tile_vectors tests/check_transport \
 	tests/check_transport_packed
-EXTRA_DIST += tests/check_values.h tests/transport_oracle.h tests/vectors.h
+EXTRA_DIST += tests/check_values.h tests/plain_blocks.h \
+	tests/plain_quantize.h tests/plain_transport.h tests/vectors.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
 	tests/check_assay.c
@@ -97,13 +98,13 @@ tests_check_tile_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_tile_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
 
 tests_check_transport_SOURCES = tests/check_transport.c \
-	tests/transport_oracle.c tests/check_values.c tests/check_assay.c
+	tests/plain_transport.c tests/check_values.c tests/check_assay.c
 tests_check_transport_CPPFLAGS = $(tests_cppflags)
 tests_check_transport_CFLAGS = $(tests_cflags)
 tests_check_transport_LDADD = $(tests_ref) -lm
 
 tests_check_transport_packed_SOURCES = tests/check_transport_packed.c \
-	tests/transport_oracle.c tests/check_values.c tests/check_assay.c
+	tests/plain_transport.c tests/check_values.c tests/check_assay.c
 tests_check_transport_packed_CPPFLAGS = $(tests_cppflags)
 tests_check_transport_packed_CFLAGS = $(tests_cflags)
 tests_check_transport_packed_LDADD = $(tests_ref) -lm
@@ -113,3 +114,21 @@ tests_check_quantize_vectors_SOURCES = tests/check_quantize_vectors.c \
 tests_check_quantize_vectors_CPPFLAGS = $(tests_cppflags)
 tests_check_quantize_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_quantize_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
+
+tests_check_scale_rule_SOURCES = tests/check_scale_rule.c \
+	tests/check_values.c tests/check_assay.c
+tests_check_scale_rule_CPPFLAGS = $(tests_cppflags)
+tests_check_scale_rule_CFLAGS = $(tests_cflags)
+tests_check_scale_rule_LDADD = $(tests_ref) -lm
+
+tests_check_block_SOURCES = tests/check_block.c tests/plain_blocks.c \
+	tests/check_values.c tests/check_assay.c
+tests_check_block_CPPFLAGS = $(tests_cppflags)
+tests_check_block_CFLAGS = $(tests_cflags)
+tests_check_block_LDADD = $(tests_ref) -lm
+
+tests_check_quantize_SOURCES = tests/check_quantize.c tests/plain_blocks.c \
+	tests/plain_quantize.c tests/check_values.c tests/check_assay.c
+tests_check_quantize_CPPFLAGS = $(tests_cppflags)
+tests_check_quantize_CFLAGS = $(tests_cflags)
+tests_check_quantize_LDADD = $(tests_ref) -lm

@@ -3,8 +3,8 @@
  * The arithmetic of the transport codecs again, plainly: one value, one block.
  * Nothing here calls the library.
  */
-#ifndef TRANSPORT_ORACLE_H
-#define TRANSPORT_ORACLE_H
+#ifndef PLAIN_TRANSPORT_H
+#define PLAIN_TRANSPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>

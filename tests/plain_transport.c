@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "transport_oracle.h"
+#include "plain_transport.h"
 
 #include <math.h>
 
