@@ -154,12 +154,12 @@ static void fill_tile(int i, struct topic_row *r)
 }
 
 static const struct topic_column recipe_columns[] = {
-    { "name", COLUMN_TEXT },     { "qk", COLUMN_TEXT },
-    { "v", COLUMN_TEXT },        { "q_scale", COLUMN_EXTRA },
-    { "k_scale", COLUMN_EXTRA }, { "v_scale", COLUMN_EXTRA },
-    { "rotate", COLUMN_EXTRA },  { "smooth", COLUMN_EXTRA },
-    { "p", COLUMN_TEXT },        { "out", COLUMN_TEXT },
-    { "form", COLUMN_TEXT },     { "promise", COLUMN_EXTRA },
+    { "name", COLUMN_TEXT },        { "q", COLUMN_TEXT },
+    { "k", COLUMN_EXTRA },          { "v", COLUMN_TEXT },
+    { "v_tokens", COLUMN_EXTRA },   { "smooth", COLUMN_EXTRA },
+    { "scale_in_q", COLUMN_EXTRA }, { "p", COLUMN_TEXT },
+    { "p_blocks", COLUMN_EXTRA },   { "out", COLUMN_EXTRA },
+    { "form", COLUMN_EXTRA },       { "promise", COLUMN_EXTRA },
     { "about", COLUMN_LONG },
 };
 
@@ -168,23 +168,47 @@ static void fill_recipe(int i, struct topic_row *r)
     const struct assay_recipe *recipe =
         assay_recipe_get((enum assay_recipe_id)i);
     text(r, recipe->name);
-    text(r, assay_format_get(recipe->qk_format)->name);
-    text(r, assay_format_get(recipe->v_format)->name);
-    text(r, assay_scale_get(recipe->q_scale)->name);
-    text(r, assay_scale_get(recipe->k_scale)->name);
-    text(r, assay_scale_get(recipe->v_scale)->name);
-    flag(r, recipe->rotate);
+    text(r, assay_quantizer_get(recipe->q)->name);
+    text(r, assay_quantizer_get(recipe->k)->name);
+    text(r, assay_quantizer_get(recipe->v)->name);
+    text(r, assay_token_order_name(recipe->order));
     flag(r, recipe->smooth);
+    flag(r, recipe->scale_applied == ASSAY_APPLIED_Q);
     text(r, assay_format_get(recipe->p_format)->name);
+    flag(r, recipe->p_blocks);
     text(r, assay_format_get(recipe->out_format)->name);
     text(r, assay_softmax_get(recipe->softmax)->name);
     text(r, recipe->promise == ASSAY_PROMISE_EXACT ? "exact" : "model");
     text(r, recipe->about);
 }
 
+static const struct topic_column quantizer_columns[] = {
+    { "name", COLUMN_TEXT },      { "operands", COLUMN_TEXT },
+    { "format", COLUMN_TEXT },    { "scale", COLUMN_TEXT },
+    { "rule", COLUMN_TEXT },      { "prepared", COLUMN_EXTRA },
+    { "overflow", COLUMN_EXTRA }, { "about", COLUMN_LONG },
+};
+
+static void fill_quantizer(int i, struct topic_row *r)
+{
+    const struct assay_quantizer *q =
+        assay_quantizer_get((enum assay_quantizer_id)i);
+    text(r, q->name);
+    text(r, q->operands);
+    text(r, assay_format_get(q->format)->name);
+    text(r, assay_scale_get(q->scale)->name);
+    text(r, q->scale == ASSAY_SCALE_NONE ? "-"
+            : q->scale >= ASSAY_SCALE_BLOCK
+                ? assay_scale_rule_get(q->scale_rule)->name
+                : assay_f32_rule_get(q->f32_rule)->name);
+    text(r, q->prepares ? assay_rotation_order_get(q->prepare)->name : "-");
+    text(r, assay_overflow_get(q->overflow)->name);
+    text(r, q->about);
+}
+
 static const struct topic_column softmax_columns[] = {
-    { "name", COLUMN_TEXT },
-    { "key_tile", COLUMN_NUMBER },
+    { "name", COLUMN_TEXT },  { "key_tile", COLUMN_NUMBER },
+    { "max", COLUMN_TEXT },   { "sum", COLUMN_TEXT },
     { "about", COLUMN_LONG },
 };
 
@@ -194,6 +218,8 @@ static void fill_softmax(int i, struct topic_row *r)
         assay_softmax_get((enum assay_softmax)i);
     text(r, form->name);
     integer(r, form->key_tile);
+    text(r, form->kind == ASSAY_KIND_ONLINE ? "online" : "first tile");
+    text(r, form->whole_sum ? "whole" : "rounded");
     text(r, form->about);
 }
 

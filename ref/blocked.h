@@ -7,18 +7,25 @@
 #define ASSAY_BLOCKED_H
 
 #include "assay/attention.h"
-#include "assay/format.h"
+#include "assay/recipe.h"
 
 enum { BLOCKED_QUERY_TILE = 128 };
 
 struct blocked_job {
     const struct assay_problem *p;
     const float *q, *k, *v;
-    double score_scale;                  /* times q.k gives log2 units */
-    double value_scale;                  /* times O */
+    double score_scale;         /* times q.k gives scores in `unit` an octave */
+    double unit;                /* 1; the forms that fix bits have their own */
+    double value_scale;         /* times O */
+    const float *channel_scale; /* [b, hk, dv], times O; or NULL */
     const struct assay_format *p_format; /* NULL: P is not rounded */
+    bool p_blocks; /* E8M0 scales for 32 keys of P, in this order */
+    enum assay_token_order order;
+    const struct assay_softmax_form *form; /* not looked at without p_format */
     int64_t key_tile;
-    void *o; /* float with f32, double with f64; may be NULL */
+    int dot_step; /* channels of a matrix instruction, where a form adds there
+                   */
+    void *o;      /* float with f32, double with f64; may be NULL */
     double *lse;
 };
 

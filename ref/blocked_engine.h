@@ -10,21 +10,30 @@
 
 struct rows {
     REAL *s;   /* [BLOCKED_QUERY_TILE][key_tile] scores, then P */
+    REAL *t;   /* the same, for forms that make bits of scores */
     REAL *acc; /* [BLOCKED_QUERY_TILE][dv] */
     REAL *q;   /* [BLOCKED_QUERY_TILE][dk], for load() */
     REAL *kv;  /* [key_tile][dk or dv], for load() and add_values() */
     REAL *m, *base, *alpha;
+    float *p; /* [BLOCKED_QUERY_TILE][key_tile] P in blocks, or a row of it */
     double *l;
 };
+
+static enum assay_softmax_kind kind_of(const struct blocked_job *job)
+{
+    return job->p_format ? job->form->kind : ASSAY_KIND_ONLINE;
+}
 
 static void rows_free(struct rows *w)
 {
     assay_free(w->s);
+    assay_free(w->t);
     assay_free(w->acc);
     assay_free(w->q);
     assay_free(w->kv);
     assay_free(w->m);
     assay_free(w->l);
+    assay_free(w->p);
 }
 
 static enum assay_status rows_new(const struct blocked_job *job, struct rows *w,
@@ -35,6 +44,9 @@ static enum assay_status rows_new(const struct blocked_job *job, struct rows *w,
     *w = (struct rows){ 0 };
     if ((st = assay_alloc("a score tile", n * kt, sizeof *w->s, &w->s, err)) !=
             ASSAY_OK ||
+        (kind_of(job) >= ASSAY_KIND_U32 &&
+         (st = assay_alloc("a score tile", n * kt, sizeof *w->t, &w->t, err)) !=
+             ASSAY_OK) ||
         (st = assay_alloc("an output tile", n * job->p->dv, sizeof *w->acc,
                           &w->acc, err)) != ASSAY_OK ||
         (st = assay_alloc("a query tile", n * job->p->dk, sizeof *w->q, &w->q,
@@ -46,7 +58,9 @@ static enum assay_status rows_new(const struct blocked_job *job, struct rows *w,
         (st = assay_alloc("row state", 3 * n, sizeof *w->m, &w->m, err)) !=
             ASSAY_OK ||
         (st = assay_alloc("row sums", n, sizeof *w->l, &w->l, err)) !=
-            ASSAY_OK) {
+            ASSAY_OK ||
+        (st = assay_alloc("P in blocks", job->p_blocks ? n * kt : kt,
+                          sizeof *w->p, &w->p, err)) != ASSAY_OK) {
         rows_free(w);
         return st;
     }
@@ -90,10 +104,52 @@ static double row_sum(int64_t n, const REAL *restrict x)
 }
 
 ASSAY_CLONES
+static void row_scale(int64_t n, REAL *restrict x, REAL by)
+{
+    for (int64_t j = 0; j < n; j++)
+        x[j] *= by;
+}
+
+ASSAY_CLONES
 static void row_shift(int64_t n, REAL *restrict x, REAL by)
 {
     for (int64_t j = 0; j < n; j++)
         x[j] -= by;
+}
+
+/* P of a tile in its blocks' order, rounded there, and back. */
+static void round_blocks(const struct blocked_job *job, struct rows *w,
+                         int64_t rows, int64_t n)
+{
+    const int64_t width = (n + ASSAY_FRAME - 1) / ASSAY_FRAME * ASSAY_FRAME;
+    const struct assay_scale_rule *rule =
+        assay_scale_rule_get(ASSAY_SCALE_RULE_FLOOR);
+    const struct assay_blocks blocks = {
+        .format = job->p_format,
+        .rule = rule,
+        .rounding = rule->rounding,
+        .overflow = ASSAY_SATURATE,
+        .block = ASSAY_BLOCK_TOKENS,
+        .outer = rows,
+        .length = width,
+        .inner = 1,
+    };
+    int slot[ASSAY_FRAME / 4]; /* four neighbours stay together */
+    for (int c = 0; c < ASSAY_FRAME / 4; c++)
+        slot[c] = assay_token_slot(job->order, 4 * c);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < width; j += 4)
+            for (int u = 0; u < 4; u++)
+                w->p[r * width + j / ASSAY_FRAME * ASSAY_FRAME +
+                     slot[j % ASSAY_FRAME / 4] + u] =
+                    (float)w->s[r * job->key_tile + j + u];
+    assay_blocks_round(&blocks, w->p, w->p);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < width; j += 4)
+            for (int u = 0; u < 4; u++)
+                w->s[r * job->key_tile + j + u] =
+                    w->p[r * width + j / ASSAY_FRAME * ASSAY_FRAME +
+                         slot[j % ASSAY_FRAME / 4] + u];
 }
 
 struct block {
@@ -107,33 +163,98 @@ static int64_t visible_in_tile(const struct assay_problem *p, int64_t i,
     return v < 0 ? 0 : v > n ? n : v;
 }
 
+/* Whether a tile's scores become bits: every row sees all of a whole tile. */
+static bool is_coded(const struct blocked_job *job, struct block at, int64_t j0,
+                     int64_t n)
+{
+    return kind_of(job) >= ASSAY_KIND_U32 &&
+           visible_in_tile(job->p, at.i0, j0, n) == job->key_tile;
+}
+
+/* The maximum that P of a tile is relative to. A frozen one moves where P
+ * would pass 2^32, and in a tile that is not whole. */
+static REAL new_max(const struct blocked_job *job, REAL m, REAL top, bool whole)
+{
+    if (kind_of(job) == ASSAY_KIND_FROZEN && whole && m != -INFINITY &&
+        !(top - m > 32))
+        return m;
+    return top > m ? top : m;
+}
+
+/* One row of a tile by exact exp2: S to P. */
+static void exact_row(const struct blocked_job *job, struct rows *w, int r,
+                      int64_t v)
+{
+    REAL *s = w->s + r * job->key_tile;
+    row_shift(v, s, w->base[r]);
+    if (job->unit != 1)
+        row_scale(v, s, (REAL)(1 / job->unit));
+    EXP2(v, s);
+}
+
+/* The row states of a tile by exact exp2. */
+static void exact_maxima(const struct blocked_job *job, struct rows *w,
+                         struct block at, int64_t j0, int64_t n)
+{
+    for (int r = 0; r < at.rows; r++) {
+        int64_t v = visible_in_tile(job->p, at.i0 + r, j0, n);
+        REAL top = row_max(v, w->s + r * job->key_tile);
+        REAL m = new_max(job, w->m[r], top, v == job->key_tile);
+        w->base[r] = m == -INFINITY ? 0 : m;
+        w->alpha[r] = (REAL)((w->m[r] - w->base[r]) / job->unit);
+        w->m[r] = m;
+    }
+    EXP2(at.rows, w->alpha);
+}
+
+/* One row of a whole tile in a form that makes bits of scores. */
+static void coded_row(const struct blocked_job *job, struct rows *w, int r,
+                      int64_t j0, int64_t v)
+{
+    REAL *s = w->s + r * job->key_tile;
+    struct softmax_row row = { .m = (float)w->m[r] };
+    for (int64_t j = 0; j < v; j++)
+        w->p[j] = (float)s[j];
+    softmax_coded_row(job->form, j0 > 0, v, w->p, &row);
+    for (int64_t j = 0; j < v; j++)
+        s[j] = w->p[j];
+    w->m[r] = row.m;
+    w->alpha[r] = row.alpha;
+}
+
 /* S to P in place, and the new row state. */
 static void softmax_tile(const struct blocked_job *job, struct rows *w,
                          struct block at, int64_t j0, int64_t n)
 {
-    const struct assay_problem *p = job->p;
-    for (int r = 0; r < at.rows; r++) {
-        int64_t v = visible_in_tile(p, at.i0 + r, j0, n);
-        REAL top = row_max(v, w->s + r * job->key_tile);
-        REAL m = top > w->m[r] ? top : w->m[r];
-        w->base[r] = m == -INFINITY ? 0 : m;
-        w->alpha[r] = w->m[r] - w->base[r];
-        w->m[r] = m;
-    }
-    EXP2(at.rows, w->alpha);
+    const bool whole_sum = job->p_format && job->form->whole_sum;
+    const bool coded = kind_of(job) >= ASSAY_KIND_U32 &&
+                       visible_in_tile(job->p, at.i0, j0, n) == job->key_tile;
+    if (!coded)
+        exact_maxima(job, w, at, j0, n);
     for (int r = 0; r < at.rows; r++) {
         REAL *s = w->s + r * job->key_tile;
-        int64_t v = visible_in_tile(p, at.i0 + r, j0, n);
-        row_shift(v, s, w->base[r]);
-        EXP2(v, s);
-        if (job->p_format)
+        int64_t v = visible_in_tile(job->p, at.i0 + r, j0, n);
+        if (coded)
+            coded_row(job, w, r, j0, v);
+        else
+            exact_row(job, w, r, v);
+        if (whole_sum)
+            w->l[r] = w->l[r] * (double)w->alpha[r] + row_sum(v, s);
+        if (job->p_format && !job->p_blocks)
             ROUND_P(job, v, s);
-        w->l[r] = w->l[r] * (double)w->alpha[r] + row_sum(v, s);
-        for (int64_t j = v; j < n; j++)
+        for (int64_t j = v; j < job->key_tile; j++)
             s[j] = 0;
+    }
+    if (job->p_blocks)
+        round_blocks(job, w, at.rows, n);
+    for (int r = 0; r < at.rows; r++) {
+        int64_t v = visible_in_tile(job->p, at.i0 + r, j0, n);
+        if (!whole_sum)
+            w->l[r] = w->l[r] * (double)w->alpha[r] +
+                      row_sum(v, w->s + r * job->key_tile);
         if (w->alpha[r] != 1)
-            for (int64_t c = 0; c < p->dv; c++)
-                w->acc[r * p->dv + c] *= w->alpha[r];
+            for (int64_t c = 0; c < job->p->dv; c++)
+                w->acc[r * job->p->dv + c] *= w->alpha[r];
     }
 }
 
@@ -210,15 +331,53 @@ static void finish(const struct blocked_job *job, struct rows *w,
         double l = w->l[r], over = l == 0 ? 0 : 1 / l;
         if (job->lse)
             job->lse[row] =
-                l == 0 ? -INFINITY : M_LN2 * ((double)w->m[r] + log2(l));
+                l == 0 ? -INFINITY
+                       : M_LN2 * ((double)w->m[r] / job->unit + log2(l));
         if (!job->o)
             continue;
         REAL *o = (REAL *)job->o +
                   assay_row_offset(p->nq, p->hq, p->dv, at.b, at.i0 + r, at.h);
-        for (int64_t c = 0; c < p->dv; c++)
-            o[c] = l == 0 ? 0
-                          : (REAL)((double)w->acc[r * p->dv + c] *
-                                   (job->value_scale * over));
+        const float *channel =
+            job->channel_scale
+                ? job->channel_scale +
+                      (at.b * p->hk + at.h / (p->hq / p->hk)) * p->dv
+                : NULL;
+        for (int64_t c = 0; c < p->dv; c++) {
+            double scale = job->value_scale * over;
+            scale *= channel ? channel[c] : 1;
+            o[c] = l == 0 ? 0 : (REAL)((double)w->acc[r * p->dv + c] * scale);
+        }
+    }
+}
+
+static void product(const struct blocked_job *job, int rows, int n, int d,
+                    const REAL *q, int q_step, const REAL *k, int k_step,
+                    REAL *to)
+{
+    GEMM(CblasRowMajor, CblasNoTrans, CblasTrans, rows, n, d,
+         (REAL)job->score_scale, q, q_step, k, k_step, 0, to,
+         (int)job->key_tile);
+}
+
+/* S of a tile whose scores become bits. The accumulators start at the bias and
+ * are binary32 after each matrix instruction, which sums its channels whole:
+ * so near the bias a score is a multiple of 64. */
+static void coded_scores(const struct blocked_job *job, struct rows *w,
+                         struct block at, int64_t n, bool first, const REAL *q,
+                         int q_step, const REAL *k, int k_step)
+{
+    const int d = (int)job->p->dk;
+    for (int64_t r = 0; r < at.rows; r++) {
+        REAL start = first ? 0 : (REAL)softmax_start(job->form, (float)w->m[r]);
+        for (int64_t j = 0; j < n; j++)
+            w->s[r * job->key_tile + j] = start;
+    }
+    for (int c = 0; c < d; c += job->dot_step) {
+        int step = d - c < job->dot_step ? d - c : job->dot_step;
+        product(job, (int)at.rows, (int)n, step, q + c, q_step, k + c, k_step,
+                w->t);
+        for (int64_t i = 0; i < at.rows * job->key_tile; i++)
+            w->s[i] = (REAL)(float)(w->s[i] + w->t[i]);
     }
 }
 
@@ -243,9 +402,11 @@ static void one_block(const struct blocked_job *job, struct rows *w,
             load(job->k + assay_row_offset(p->nk, p->hk, p->dk, at.b, j0,
                                            at.h / (p->hq / p->hk)),
                  n, p->dk, p->hk, w->kv, &k_step);
-        GEMM(CblasRowMajor, CblasNoTrans, CblasTrans, (int)at.rows, (int)n,
-             (int)p->dk, (REAL)job->score_scale, q, q_step, k, k_step, 0, w->s,
-             (int)job->key_tile);
+        if (is_coded(job, at, j0, n))
+            coded_scores(job, w, at, n, j0 == 0, q, q_step, k, k_step);
+        else
+            product(job, (int)at.rows, (int)n, (int)p->dk, q, q_step, k, k_step,
+                    w->s);
         softmax_tile(job, w, at, j0, n);
         add_values(job, w, at, j0, n);
     }

@@ -9,6 +9,7 @@
 #include "assay/memory.h"
 #include "bits.h"
 #include "blas_threads.h"
+#include "softmax_coded.h"
 #include "vexp.h"
 
 #define REAL double

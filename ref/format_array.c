@@ -107,6 +107,17 @@ static uint32_t wide_over(const struct assay_format *format,
                                      : f32_bits(assay_format_max(format));
 }
 
+ASSAY_CLONES
+static void round_f32s(uint32_t over, size_t n, const float *in, float *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t b = f32_bits(in[i]), abs = b & 0x7fffffffu;
+        uint32_t r = abs == 0x7f800000u ? over : abs;
+        r = abs > 0x7f800000u ? 0x7fc00000u : r;
+        out[i] = bits_f32(r | (b ^ abs));
+    }
+}
+
 void assay_format_round(const struct assay_format *format,
                         enum assay_rounding rounding,
                         enum assay_overflow overflow, size_t n, const float *in,
@@ -116,7 +127,7 @@ void assay_format_round(const struct assay_format *format,
     case ASSAY_BF16:
         round_bf16s[rounding](wide_over(format, overflow), n, in, out);
         break;
-    case ASSAY_F32:
+    case ASSAY_F32: round_f32s(wide_over(format, overflow), n, in, out); break;
     case ASSAY_E8M0:
         for (size_t i = 0; i < n; i++)
             out[i] = assay_format_decode_one(

@@ -12,7 +12,10 @@
  *    subnormal. Over keys these add as independent errors:
  *      LSE: sqrt(sum step^2 / 6) / L     O: the same, each times |v[j]| + |o|
  *    A P[j] that the highest maximum flushes to zero is lost whole, always in
- *    the same direction: these add up as they are.
+ *    the same direction: these add up as they are. A form that fixes the
+ *    maximum leaves nothing open here. Where blocks of P have scales of their
+ *    own, the step is that of the block. A denominator that sums P before it
+ *    is rounded does not feel steps and flips.
  * 2. Noise. With u = 2^-24 a binary32 dot product of width d is off by some
  *    sqrt(d) u times its partial sums, which are at most |q||k| (Higham,
  *    Accuracy and Stability of Numerical Algorithms, 3.1). NOISE_DOT units of
@@ -43,9 +46,11 @@ enum { NOISE_DOT = 8, NOISE_EXP = 16, BLOCK_ROWS = 16 };
 
 struct scratch {
     float *s;              /* [BLOCK_ROWS][nk] scores, log2 units */
-    float *top;            /* [nk] running maximum of a row */
-    float *p_low, *p_high; /* [nk] P at the lowest and highest maximum */
+    float *top, *end;      /* [nk] lowest and highest maximum of a key's P */
+    float *p_low, *p_high; /* [nk] P at these */
     float *less, *more;    /* [nk] P at the two ends of the noise */
+    float *step;           /* [nk] P's step at the highest maximum */
+    float *blocks;         /* [nk, whole frames] P in the order of blocks */
 };
 
 static void scratch_free(struct scratch *x)
@@ -61,15 +66,19 @@ static enum assay_status scratch_new(int64_t nk, struct scratch *x,
     enum assay_status st = assay_alloc("scores of some rows", BLOCK_ROWS * nk,
                                        sizeof *x->s, &x->s, err);
     if (st == ASSAY_OK)
-        st = assay_alloc("a row of P", 5 * nk, sizeof *x->top, &x->top, err);
+        st = assay_alloc("a row of P", 8 * nk + ASSAY_FRAME, sizeof *x->top,
+                         &x->top, err);
     if (st != ASSAY_OK) {
         scratch_free(x);
         return st;
     }
-    x->p_low = x->top + nk;
+    x->end = x->top + nk;
+    x->p_low = x->end + nk;
     x->p_high = x->p_low + nk;
     x->less = x->p_high + nk;
     x->more = x->less + nk;
+    x->step = x->more + nk;
+    x->blocks = x->step + nk;
     return ASSAY_OK;
 }
 
@@ -81,37 +90,42 @@ static double norm(int64_t n, const float *x)
     return sqrt(sum);
 }
 
-static int64_t last_of_tile(int64_t j, int64_t n)
+/* Between which maxima the P of a key may be taken. ONLINE: at the end of any
+ * tile that holds it. Else: that of the first tile, which later ones replace
+ * only where P would pass the largest value `over` octaves above. */
+static void fill_maxima(const struct blocked_job *job, struct scratch *x,
+                        const float *s, int64_t n)
 {
-    int64_t last = j + JITTER_KEY_TILE - 1;
-    return last < n ? last : n - 1;
-}
-
-/* P of a row at both ends of what the running maximum may be, and the ends of
- * the noise around the former. */
-static void fill_p(struct scratch *x, const float *s, int64_t n, float noise,
-                   const struct assay_format *format)
-{
+    const float over = job->form->kind == ASSAY_KIND_FROZEN ? 32 : 8.8f;
     float top = -INFINITY;
-    for (int64_t j = 0; j < n; j++)
-        x->top[j] = top = s[j] > top ? s[j] : top;
-    for (int64_t j = 0; j < n; j++) {
-        x->p_low[j] = s[j] - x->top[j];
-        x->p_high[j] = s[j] - x->top[last_of_tile(j, n)];
+    if (job->form->kind == ASSAY_KIND_ONLINE) {
+        for (int64_t j = 0; j < n; j++)
+            x->top[j] = top = s[j] > top ? s[j] : top;
+        /* where P has blocks, tiles are whole frames */
+        const int64_t step = job->p_blocks ? ASSAY_FRAME : 1;
+        for (int64_t j = 0; j < n; j++) {
+            const int64_t j0 = j / step * step,
+                          first = j0 + step - 1 < n ? j0 + step - 1 : n - 1,
+                          last = j0 + JITTER_KEY_TILE - 1;
+            x->end[j] = x->top[last < n ? last : n - 1];
+            x->top[j] = x->top[first];
+        }
+        return;
     }
-    exp2_f32(n, x->p_low);
-    exp2_f32(n, x->p_high);
-    for (int64_t j = 0; j < n; j++) {
-        x->less[j] = x->p_low[j] * (1 - noise);
-        x->more[j] = x->p_low[j] * (1 + noise);
+    for (int64_t j0 = 0; j0 < n; j0 += job->key_tile) {
+        const int64_t end = j0 + job->key_tile < n ? j0 + job->key_tile : n;
+        const bool whole = end - j0 == job->key_tile;
+        float most = -INFINITY;
+        for (int64_t j = j0; j < end; j++)
+            most = s[j] > most ? s[j] : most;
+        if (j0 == 0 || most - top > (whole ? over : 0))
+            top = most;
+        for (int64_t j = j0; j < end; j++)
+            x->top[j] = x->end[j] = top;
     }
-    assay_format_round(format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, (size_t)n,
-                       x->less, x->less);
-    assay_format_round(format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, (size_t)n,
-                       x->more, x->more);
 }
 
-/* Spacing of the format at a P of at most 1. */
+/* Spacing of the format at P. */
 static inline double step_of(const struct assay_format *format, float p)
 {
     uint32_t least = (uint32_t)(128 - format->bias);
@@ -122,6 +136,102 @@ static inline double step_of(const struct assay_format *format, float p)
         << 23);
 }
 
+static struct assay_blocks blocks_of(const struct blocked_job *job,
+                                     int64_t width)
+{
+    const struct assay_scale_rule *rule =
+        assay_scale_rule_get(ASSAY_SCALE_RULE_FLOOR);
+    return (struct assay_blocks){ .format = job->p_format,
+                                  .rule = rule,
+                                  .rounding = rule->rounding,
+                                  .overflow = ASSAY_SATURATE,
+                                  .block = ASSAY_BLOCK_TOKENS,
+                                  .outer = 1,
+                                  .length = width,
+                                  .inner = 1 };
+}
+
+/* A row of P to the order of its blocks, with zeros to the end of a frame. */
+static int64_t to_blocks(const struct blocked_job *job, int64_t n,
+                         const float *p, float *blocks)
+{
+    const int64_t width = (n + ASSAY_FRAME - 1) / ASSAY_FRAME * ASSAY_FRAME;
+    for (int64_t j = 0; j < width; j++)
+        blocks[j / ASSAY_FRAME * ASSAY_FRAME +
+               assay_token_slot(job->order, (int)(j % ASSAY_FRAME))] =
+            j < n ? p[j] : 0;
+    return width;
+}
+
+static float from_blocks(const struct blocked_job *job, int64_t j,
+                         const float *blocks)
+{
+    return blocks[j / ASSAY_FRAME * ASSAY_FRAME +
+                  assay_token_slot(job->order, (int)(j % ASSAY_FRAME))];
+}
+
+static void round_p(const struct blocked_job *job, struct scratch *x, int64_t n,
+                    float *p)
+{
+    if (!job->p_blocks) {
+        assay_format_round(job->p_format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE,
+                           (size_t)n, p, p);
+        return;
+    }
+    const struct assay_blocks b =
+        blocks_of(job, to_blocks(job, n, p, x->blocks));
+    assay_blocks_round(&b, x->blocks, x->blocks);
+    for (int64_t j = 0; j < n; j++)
+        p[j] = from_blocks(job, j, x->blocks);
+}
+
+static void fill_steps(const struct blocked_job *job, struct scratch *x,
+                       int64_t n)
+{
+    if (!job->p_blocks) {
+        for (int64_t j = 0; j < n; j++)
+            x->step[j] = (float)step_of(job->p_format, x->p_high[j]);
+        return;
+    }
+    const int64_t width = to_blocks(job, n, x->p_high, x->blocks);
+    const struct assay_scale_rule *rule = blocks_of(job, width).rule;
+    for (int64_t at = 0; at < width; at += ASSAY_BLOCK_TOKENS) {
+        float top = 0;
+        for (int64_t j = at; j < at + ASSAY_BLOCK_TOKENS; j++)
+            top = x->blocks[j] > top ? x->blocks[j] : top;
+        int e = assay_scale_rule_code(rule, job->p_format, top) - 127;
+        float scale = ldexpf(1, e);
+        for (int64_t j = at; j < at + ASSAY_BLOCK_TOKENS; j++)
+            x->blocks[j] =
+                scale * (float)step_of(job->p_format, x->blocks[j] / scale);
+    }
+    for (int64_t j = 0; j < n; j++)
+        x->step[j] = from_blocks(job, j, x->blocks);
+}
+
+/* P of a row at both ends of what the running maximum may be, and the ends of
+ * the noise around the former. */
+static void fill_p(const struct blocked_job *job, struct scratch *x,
+                   const float *s, int64_t n, float noise)
+{
+    fill_maxima(job, x, s, n);
+    for (int64_t j = 0; j < n; j++) {
+        x->p_low[j] = s[j] - x->top[j];
+        x->p_high[j] = s[j] - x->end[j];
+    }
+    exp2_f32(n, x->p_low);
+    exp2_f32(n, x->p_high);
+    for (int64_t j = 0; j < n; j++) {
+        /* the maximum is 1 whatever its noise */
+        const float off = x->p_low[j] == 1 ? 0 : noise;
+        x->less[j] = x->p_low[j] * (1 - off);
+        x->more[j] = x->p_low[j] * (1 + off);
+    }
+    round_p(job, x, n, x->less);
+    round_p(job, x, n, x->more);
+    fill_steps(job, x, n);
+}
+
 struct row_sums {
     double l, mean_v, square_v; /* sum of P, of P |v| */
     double tile, tile_v;        /* squares, of term 1 */
@@ -130,7 +240,6 @@ struct row_sums {
 
 /* Adds up a row, everything relative to the final maximum. */
 static struct row_sums add_row(const struct scratch *x, int64_t n,
-                               const struct assay_format *format,
                                const float *v_norm, int64_t step, double own)
 {
     struct row_sums sum = { 0 };
@@ -138,7 +247,7 @@ static struct row_sums add_row(const struct scratch *x, int64_t n,
     float low_top = NAN, high_top = NAN; /* maxima change seldom */
     double low = 1, high = 1;            /* from them to the final one */
     for (int64_t j = 0; j < n; j++) {
-        const float end = x->top[last_of_tile(j, n)];
+        const float end = x->end[j];
         double norm_v = v_norm[j * step], pull = norm_v + own;
         if (x->top[j] != low_top)
             low = exp2((double)(low_top = x->top[j]) - top);
@@ -149,7 +258,7 @@ static struct row_sums add_row(const struct scratch *x, int64_t n,
         sum.mean_v += p * norm_v;
         sum.square_v += p * norm_v * norm_v;
         if (x->top[j] != end) {
-            double d = step_of(format, x->p_high[j]);
+            double d = (double)x->step[j];
             if (x->p_high[j] <= d / 2) {
                 sum.flips += p;
                 sum.flips_v += p * pull;
@@ -158,7 +267,7 @@ static struct row_sums add_row(const struct scratch *x, int64_t n,
             d *= high;
             sum.tile += d * d;
             sum.tile_v += d * d * pull * pull;
-        } else if (x->p_low[j] != 1) {
+        } else {
             double flip = ((double)x->more[j] - x->less[j]) * low;
             sum.flips += flip;
             sum.flips_v += flip * pull;
@@ -187,22 +296,23 @@ static void one_row(const struct model *m, struct scratch *x, const float *s,
         return;
     double q =
         norm(p->dk, m->job->q + assay_row_offset(p->nq, p->hq, p->dk, b, i, h));
-    double noise = U32 * (NOISE_DOT * fabs(m->job->score_scale) * M_LN2 * q *
-                              m->k_top[b * p->hk + kv] +
+    double noise = U32 * (NOISE_DOT * fabs(m->job->score_scale / m->job->unit) *
+                              M_LN2 * q * m->k_top[b * p->hk + kv] +
                           NOISE_EXP);
     double own =
         vs == 0 ? 0
                 : norm(p->dv,
                        m->o + assay_row_offset(p->nq, p->hq, p->dv, b, i, h)) /
                       vs;
-    fill_p(x, s, n, (float)noise, m->job->p_format);
-    struct row_sums sum = add_row(
-        x, n, m->job->p_format,
-        m->v_norm + assay_row_offset(p->nk, p->hk, 1, b, 0, kv), p->hk, own);
+    fill_p(m->job, x, s, n, (float)noise);
+    struct row_sums sum =
+        add_row(x, n, m->v_norm + assay_row_offset(p->nk, p->hk, 1, b, 0, kv),
+                p->hk, own);
     double spread = sqrt(fmax(0, sum.square_v / sum.l - own * own));
     double rounding = NOISE_EXP * U32 * (sum.mean_v / sum.l + own);
-    m->jitter_lse[row] =
-        (float)((sqrt(sum.tile / 6) + sum.flips) / sum.l + noise);
+    double rounded =
+        m->job->form->whole_sum ? 0 : sqrt(sum.tile / 6) + sum.flips;
+    m->jitter_lse[row] = (float)(rounded / sum.l + noise);
     m->jitter_o[row] =
         (float)(vs * ((sqrt(sum.tile_v / 6) + sum.flips_v) / sum.l +
                       expm1(2 * noise) / 2 * spread + rounding));
@@ -216,7 +326,7 @@ static void one_block(const struct model *m, struct scratch *x, int64_t b,
     int64_t n = assay_problem_visible(p, i0 + rows - 1);
     if (n > 0)
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)n,
-                    (int)p->dk, (float)m->job->score_scale,
+                    (int)p->dk, (float)(m->job->score_scale / m->job->unit),
                     m->job->q + assay_row_offset(p->nq, p->hq, p->dk, b, i0, h),
                     (int)(p->hq * p->dk),
                     m->job->k + assay_row_offset(p->nk, p->hk, p->dk, b, 0,
@@ -265,6 +375,21 @@ static void all_blocks(const struct model *m, const struct assay_run *run,
     }
 }
 
+/* Norm of a row of V, without the scale that all of V has. */
+static double value_norm(const struct blocked_job *job, int64_t r)
+{
+    const struct assay_problem *p = job->p;
+    const float *v = job->v + r * p->dv;
+    if (!job->channel_scale)
+        return norm(p->dv, v);
+    const float *scale =
+        job->channel_scale + (r / p->nk / p->hk * p->hk + r % p->hk) * p->dv;
+    double sum = 0;
+    for (int64_t c = 0; c < p->dv; c++)
+        sum += (double)v[c] * scale[c] * ((double)v[c] * scale[c]);
+    return sqrt(sum);
+}
+
 enum assay_status jitter_model(const struct blocked_job *job, const float *o,
                                float *jitter_o, float *jitter_lse,
                                const struct assay_run *run,
@@ -286,7 +411,7 @@ enum assay_status jitter_model(const struct blocked_job *job, const float *o,
         double *top = &k_top[r / p->nk / p->hk * p->hk + r % p->hk];
         double n = norm(p->dk, job->k + r * p->dk);
         *top = n > *top ? n : *top;
-        v_norm[r] = (float)norm(p->dv, job->v + r * p->dv);
+        v_norm[r] = (float)value_norm(job, r);
     }
     struct model m = { job, o, v_norm, k_top, jitter_o, jitter_lse };
     int blas = blas_one_thread();

@@ -122,7 +122,7 @@ static void bench_recipes(struct bench *b)
         struct assay_payloads payloads;
         struct assay_error err;
         double start = seconds(), quantized, emulated;
-        assay_recipe_quantize(r, &b->p, b->q, b->k, b->v, &payloads, &err);
+        assay_recipe_quantize(r, &b->p, NULL, NULL, b->q, b->k, b->v, &payloads, &err);
         quantized = seconds();
         assay_recipe_emulate(r, &b->p, &payloads, b->o, b->lse, NULL, &b->run,
                              &err);

@@ -39,6 +39,9 @@ static const struct spec {
             ASSAY_##overflow, ASSAY_TAIL_##tail                                \
     }
     SPEC(BF16, "bf16", "qkv", BF16, NONE, 0, UNPREPARED, SPECIAL, ZERO),
+    SPEC(F16, "f16", "qkv", F16, NONE, 0, UNPREPARED, SPECIAL, ZERO),
+    SPEC(FP8CAST, "fp8cast", "qkv", E4M3FN, NONE, 0, UNPREPARED, SATURATE,
+         ZERO),
     SPEC(INT8, "int8", "qk", INT8, TENSOR, F32(DIVIDE), UNROTATED, SATURATE,
          ZERO),
     SPEC(FP8, "fp8", "qkv", E4M3FN, TENSOR, F32(DIVIDE_RECIP), UNPREPARED,
@@ -47,6 +50,10 @@ static const struct spec {
          ZERO),
     SPEC(FP8ROT_DIV, "fp8rot-div", "qk", E4M3FN, TENSOR, F32(DIVIDE_RECIP),
          ONCE, SATURATE, ZERO),
+    SPEC(FP8_FNUZ, "fp8-fnuz", "qkv", E4M3FNUZ, TENSOR, F32(DIVIDE_RECIP),
+         UNPREPARED, SATURATE, ZERO),
+    SPEC(FP8ROT_FNUZ, "fp8rot-fnuz", "qk", E4M3FNUZ, TENSOR, F32(RECIP), ONCE,
+         SATURATE, ZERO),
     SPEC(FP8CHAN, "fp8chan", "v", E4M3FN, CHANNEL, F32(RECIP_DIVIDE),
          UNPREPARED, SATURATE, ZERO),
     SPEC(MXFP8, "mxfp8", "qk", E4M3FN, BLOCK, E8M0(AITER_MXFP8), TWICE,
@@ -305,8 +312,8 @@ START_TEST(zeros)
     for (int i = 0; i < N_SPECS; i++)
         if (specs[i].scale == ASSAY_SCALE_TENSOR)
             check_words(specs[i].name, 0, 3, x, 0x3f800000,
-                        specs[i].format == ASSAY_INT8 ? CODES(0, 0, 0)
-                                                      : CODES(0, 0x80, 0));
+                        specs[i].format == ASSAY_E4M3FN ? CODES(0, 0x80, 0)
+                                                        : CODES(0, 0, 0));
     ck_assert_int_eq(
         assay_quantize(assay_quantizer_find("fp8chan"), &t, x, &p, NULL),
         ASSAY_OK);

@@ -225,7 +225,7 @@ END_TEST
 START_TEST(table_is_covered)
 {
     const char *const others = "bf16 a2a-int8-tensor a2a-e4m3 a2a-mxfp6 "
-                               "a2a-mxfp4 a2a-int8 ";
+                               "a2a-mxfp4 a2a-int8 f16 fp8cast fp8-fnuz fp8rot-fnuz ";
     for (int id = 0; id < ASSAY_QUANTIZERS; id++) {
         const struct assay_quantizer *q =
             assay_quantizer_get((enum assay_quantizer_id)id);

@@ -41,10 +41,11 @@ START_TEST(tables)
         const struct assay_softmax_form *form = assay_softmax_get(r->softmax);
         ck_assert_int_eq(form->id, r->softmax);
         ck_assert_int_ge(form->key_tile, 1);
-        ck_assert_int_eq(assay_scale_get(r->q_scale)->id, r->q_scale);
+        ck_assert_int_eq(assay_scale_get(assay_quantizer_get(r->q)->scale)->id,
+                         assay_quantizer_get(r->q)->scale);
         ck_assert(r->about && form->about);
     }
-    ck_assert_ptr_null(assay_recipe_find("fp8"));
+    ck_assert_ptr_null(assay_recipe_find("fp9"));
     ck_assert_int_eq(recipe_of(ASSAY_RECIPE_E4M3)->p_format, ASSAY_E4M3FN);
     ck_assert_int_eq(recipe_of(ASSAY_RECIPE_BF16)->p_format, ASSAY_BF16);
     ck_assert_int_eq(assay_softmax_get(ASSAY_SOFTMAX_NOMINAL)->key_tile, 128);
@@ -62,7 +63,7 @@ static struct assay_payloads quantize_v(const struct assay_recipe *recipe,
     struct assay_payloads out;
     struct assay_error err = { 0 };
     enum assay_status st =
-        assay_recipe_quantize(recipe, &p, one, one, v, &out, &err);
+        assay_recipe_quantize(recipe, &p, NULL, NULL, one, one, v, &out, &err);
     ck_assert_msg(st == ASSAY_OK, "%s", err.text);
     ck_assert_int_eq(out.v.count, n);
     return out;
@@ -71,8 +72,8 @@ static struct assay_payloads quantize_v(const struct assay_recipe *recipe,
 static uint8_t e4m3(float x)
 {
     uint8_t code;
-    assay_format_encode(assay_format_get(ASSAY_E4M3FN), ASSAY_NEAREST_EVEN, ASSAY_SATURATE, 1, &x,
-                        &code);
+    assay_format_encode(assay_format_get(ASSAY_E4M3FN), ASSAY_NEAREST_EVEN,
+                        ASSAY_SATURATE, 1, &x, &code);
     return code;
 }
 
@@ -93,8 +94,8 @@ START_TEST(reciprocal_then_multiply)
         for (int i = 0; i < N; i++)
             x[i] = remainderf(values_normal(100, (uint64_t)i), 2) * amax;
         /* ties need short words, and what kernels are given is bf16 */
-        assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, N, x,
-                           x);
+        assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_NEAREST_EVEN,
+                           ASSAY_SPECIAL, N, x, x);
         x[N / 2] = -amax;
         struct assay_payloads out =
             quantize_v(recipe_of(ASSAY_RECIPE_E4M3), N, x);
@@ -129,8 +130,8 @@ START_TEST(zeros_have_scale_one)
 }
 END_TEST
 
-/* HACKING.md, "Recipes": where 0 < amax < 448 * 2^-128, 1/scale is infinite: what
- * is not zero saturates, and zero times infinity is NaN. */
+/* HACKING.md, "Recipes": where 0 < amax < 448 * 2^-128, 1/scale is infinite:
+ * what is not zero saturates, and zero times infinity is NaN. */
 START_TEST(subnormal_amax)
 {
     const float below = nextafterf(448 * 0x1p-128f, 0);
@@ -198,8 +199,8 @@ START_TEST(values)
     const float v[2] = { 112, -56 };
     struct assay_payloads out;
     float x[4];
-    ck_assert_int_eq(assay_recipe_quantize(recipe_of(ASSAY_RECIPE_E4M3), &p, q,
-                                           k, v, &out, NULL),
+    ck_assert_int_eq(assay_recipe_quantize(recipe_of(ASSAY_RECIPE_E4M3), &p,
+                                           NULL, NULL, q, k, v, &out, NULL),
                      ASSAY_OK);
     ck_assert(out.q.scales[0] == 1 && out.k.scales[0] == 2);
     ck_assert(out.v.scales[0] == 0.25f);
@@ -221,8 +222,8 @@ START_TEST(bad_problem)
     struct assay_payloads out;
     float o[4];
     double lse[4];
-    ck_assert_int_eq(assay_recipe_quantize(recipe_of(ASSAY_RECIPE_E4M3), &p, x,
-                                           x, x, &out, NULL),
+    ck_assert_int_eq(assay_recipe_quantize(recipe_of(ASSAY_RECIPE_E4M3), &p,
+                                           NULL, NULL, x, x, x, &out, NULL),
                      ASSAY_SHAPE);
     ck_assert_int_eq(assay_recipe_emulate(recipe_of(ASSAY_RECIPE_E4M3), &p,
                                           &out, o, lse, NULL, NULL, NULL),
@@ -238,16 +239,59 @@ END_TEST
 
 /* ---- an emulation of one's own ---- */
 
-/* Nearest even at the format's step, by division, for 0 <= p <= 1. */
+/* Nearest even at the format's step, by division, for 0 <= p < 8. */
 static double round_p(enum assay_format_id id, double p)
 {
-    const int man = id == ASSAY_BF16 ? 7 : 3,
-              least = id == ASSAY_BF16 ? -126 : -6;
-    int e;
+    static const struct {
+        enum assay_format_id id;
+        int man, least;
+        double max;
+    } shapes[] = {
+        { ASSAY_BF16, 7, -126, 8 }, { ASSAY_F16, 10, -14, 8 },
+        { ASSAY_E4M3FN, 3, -6, 8 }, { ASSAY_E4M3FNUZ, 3, -7, 8 },
+        { ASSAY_E2M3, 3, 0, 7.5 },
+    };
+    int i = 0, e;
+    while (shapes[i].id != id)
+        i++;
     frexp(p, &e);
-    e = p == 0 || e - 1 < least ? least : e - 1;
-    double step = ldexp(1, e - man);
-    return nearbyint(p / step) * step;
+    e = p == 0 || e - 1 < shapes[i].least ? shapes[i].least : e - 1;
+    double step = ldexp(1, e - shapes[i].man);
+    return fmin(nearbyint(p / step) * step, shapes[i].max);
+}
+
+/* P of a tile that starts with a frame, each key (64 f + t) in the block of
+ * its frame that bit 2 of t names; 2^(floor of log2 of the largest, less 2)
+ * is a block's scale. */
+static void round_blocks(int64_t n, const double *p, double *w)
+{
+    for (int64_t block = 0; block * 32 < n + 63; block++) {
+        double top = 0;
+        int e;
+        for (int64_t j = 0; j < n; j++)
+            if (j / 64 * 2 + (j / 4 & 1) == block)
+                top = fmax(top, p[j]);
+        frexp(top, &e);
+        double scale = top == 0 ? 1 : ldexp(1, e - 3);
+        for (int64_t j = 0; j < n; j++)
+            if (j / 64 * 2 + (j / 4 & 1) == block)
+                w[j] = round_p(ASSAY_E2M3, p[j] / scale) * scale;
+    }
+}
+
+/* P of a tile as the recipe rounds it, with a relative error of all but a P
+ * of 1, which is the maximum whatever its error. */
+static void round_tile(const struct assay_recipe *r, int64_t n, double error,
+                       const double *exact, double *w)
+{
+    double *p = must_alloc((size_t)n, sizeof *p);
+    for (int64_t j = 0; j < n; j++)
+        p[j] = exact[j] == 1 ? 1 : exact[j] * (1 + error);
+    if (r->p_blocks)
+        round_blocks(n, p, w);
+    for (int64_t j = 0; j < n && !r->p_blocks; j++)
+        w[j] = round_p(r->p_format, p[j]);
+    free(p);
 }
 
 struct slow {
@@ -277,7 +321,9 @@ static void slow_row(const struct assay_recipe *r,
                      int64_t n, struct slow *out)
 {
     double m = -INFINITY, l = 0, flips = 0, flips_v = 0, mean_v = 0, k_top = 0;
-    double *s = must_alloc((size_t)tile, sizeof *s);
+    const bool whole = assay_softmax_get(r->softmax)->whole_sum;
+    double *s = must_alloc((size_t)tile * 4, sizeof *s), *w = s + tile,
+           *less = w + tile, *more = less + tile;
     memset(out->o, 0, (size_t)p->dv * sizeof *out->o);
     for (int64_t j = 0; j < n; j++) {
         double x = norm(p->dk, k + j * p->hk * p->dk);
@@ -299,18 +345,20 @@ static void slow_row(const struct assay_recipe *r,
         l *= alpha, flips *= alpha, flips_v *= alpha, mean_v *= alpha;
         for (int64_t d = 0; d < p->dv; d++)
             out->o[d] *= alpha;
+        for (int64_t j = 0; j < end; j++)
+            s[j] = (float)exp2(s[j] - m);
+        round_tile(r, end, 0, s, w);
+        round_tile(r, end, -noise, s, less);
+        round_tile(r, end, noise, s, more);
         for (int64_t j = 0; j < end; j++) {
             const float *vj = v + (j0 + j) * p->hk * p->dv;
-            double exact = (float)exp2(s[j] - m), nv = norm(p->dv, vj);
-            double w = round_p(r->p_format, exact);
-            double step = round_p(r->p_format, exact * (1 + noise)) -
-                          round_p(r->p_format, exact * (1 - noise));
-            l += w;
-            mean_v += w * nv;
+            double nv = norm(p->dv, vj), step = fabs(more[j] - less[j]);
+            l += whole ? s[j] : w[j];
+            mean_v += w[j] * nv;
             flips += step;
             flips_v += step * nv;
             for (int64_t d = 0; d < p->dv; d++)
-                out->o[d] += w * vj[d];
+                out->o[d] += w[j] * vj[d];
         }
     }
     free(s);
@@ -322,7 +370,7 @@ static void slow_row(const struct assay_recipe *r,
     own = sqrt(own);
     out->flips = flips > 0;
     out->lse = l == 0 ? -INFINITY : log(2) * m + log(l);
-    out->allowed_lse = l == 0 ? 0 : flips / l + noise;
+    out->allowed_lse = l == 0 ? 0 : (whole ? 0 : flips / l) + noise;
     out->allowed_o =
         l == 0 ? 0 : (flips_v + flips * own) / l + noise * (mean_v / l + own);
 }
@@ -355,17 +403,30 @@ static void emulated_free(struct emulated *e)
     free(e->lse);
 }
 
-/* Codes as values, without their scales. */
+/* Codes as values, with the scales of blocks alone. */
 static float *raw_values(const struct assay_payload *x)
 {
     float *to = must_alloc((size_t)x->count, sizeof *to);
-    assay_format_decode(x->format, (size_t)x->count, x->codes, to);
+    if (x->e8m0)
+        assay_payload_values(x, to);
+    else
+        assay_format_decode(x->format, (size_t)x->count, x->codes, to);
     return to;
 }
 
 static double scale_of(const struct assay_payload *x)
 {
-    return x->scales ? x->scales[0] : 1;
+    return x->scale == ASSAY_SCALE_TENSOR ? x->scales[0] : 1;
+}
+
+/* The scale of a channel of V, and the largest of a head. */
+static double v_scale(const struct assay_problem *p,
+                      const struct assay_payload *v, int64_t b, int64_t kv,
+                      int64_t d)
+{
+    return v->scale == ASSAY_SCALE_CHANNEL
+               ? v->scales[(b * p->hk + kv) * p->dv + d]
+               : scale_of(v);
 }
 
 struct use {
@@ -382,9 +443,10 @@ static void compare_slow(const struct assay_recipe *r,
     float *q = raw_values(&x->q), *k = raw_values(&x->k),
           *v = raw_values(&x->v);
     double *o = must_alloc((size_t)p->dv, sizeof *o);
-    const double c = p->softmax_scale * scale_of(&x->q) * scale_of(&x->k) *
-                     1.4426950408889634,
-                 vs = scale_of(&x->v);
+    const double c = r->scale_applied == ASSAY_APPLIED_Q
+                         ? 1
+                         : p->softmax_scale * scale_of(&x->q) *
+                               scale_of(&x->k) * 1.4426950408889634;
     for (int64_t n = 0; n < assay_problem_rows(p); n++) {
         int64_t i = n % p->nq, h = n / p->nq % p->hq, b = n / p->nq / p->hq;
         int64_t kv = h / (p->hq / p->hk);
@@ -395,10 +457,14 @@ static void compare_slow(const struct assay_recipe *r,
                  v + assay_row_offset(p->nk, p->hk, p->dv, b, 0, kv), c,
                  assay_problem_visible(p, i), &s);
         const float *got = e.o + assay_row_offset(p->nq, p->hq, p->dv, b, i, h);
-        double off = 0;
-        for (int64_t d = 0; d < p->dv; d++)
-            off += (got[d] - vs * o[d]) * (got[d] - vs * o[d]);
+        double off = 0, vs = 0;
+        for (int64_t d = 0; d < p->dv; d++) {
+            double one = v_scale(p, &x->v, b, kv, d);
+            off += (got[d] - one * o[d]) * (got[d] - one * o[d]);
+            vs = fmax(vs, one);
+        }
         off = sqrt(off);
+        s.lse += x->lse_shift ? x->lse_shift[n] : 0;
         double off_lse = s.lse == e.lse[n] ? 0 : fabs(s.lse - e.lse[n]);
         ck_assert_msg(off <= vs * s.allowed_o && off_lse <= s.allowed_lse,
                       "%s, tile %d, row %d: O off by %g of %g, LSE by %g of "
@@ -429,10 +495,26 @@ static struct assay_payloads random_payloads(const struct assay_recipe *r,
 {
     struct tensors t = tensors_new(p, seed);
     struct assay_payloads x;
-    ck_assert_int_eq(assay_recipe_quantize(r, p, t.q, t.k, t.v, &x, NULL),
-                     ASSAY_OK);
+    ck_assert_int_eq(
+        assay_recipe_quantize(r, p, NULL, NULL, t.q, t.k, t.v, &x, NULL),
+        ASSAY_OK);
     tensors_free(&t);
     return x;
+}
+
+/* A rotation wants a power of two: said, and nothing is made. */
+static void refused(const struct assay_recipe *r, const struct assay_problem *p)
+{
+    struct tensors t = tensors_new(p, 1);
+    struct assay_payloads x;
+    struct assay_error err;
+    ck_assert(assay_quantizer_get(r->q)->prepares &&
+              (p->dk & (p->dk - 1)) != 0);
+    ck_assert_int_eq(
+        assay_recipe_quantize(r, p, NULL, NULL, t.q, t.k, t.v, &x, &err),
+        ASSAY_SHAPE);
+    ck_assert_ptr_nonnull(strstr(err.text, "power of two"));
+    tensors_free(&t);
 }
 
 START_TEST(emulation_is_the_slow_one)
@@ -441,16 +523,22 @@ START_TEST(emulation_is_the_slow_one)
     const struct assay_problem *p = &emulated_shapes[_i / ASSAY_RECIPES];
     const struct assay_recipe *r =
         recipe_of((enum assay_recipe_id)(_i % ASSAY_RECIPES));
+    if (assay_recipe_check(r, p, NULL) != ASSAY_OK) {
+        refused(r, p);
+        return;
+    }
     struct assay_payloads x = random_payloads(r, p, 110);
     struct use use = { 0 };
     for (int n = 0; n < 8; n++)
-        compare_slow(r, p, &x, tiles[n], &use);
+        if (!r->p_blocks || tiles[n] % 64 == 0)
+            compare_slow(r, p, &x, tiles[n], &use);
     printf("# %s, shape %d: %.2f of O's and %.2f of LSE's noise used, %d of "
            "%d rows away from boundaries\n",
            r->name, _i / ASSAY_RECIPES, use.o, use.lse, (int)use.plain,
            (int)(8 * assay_problem_rows(p)));
-    /* or the test says little */
-    ck_assert_int_gt(use.plain, assay_problem_rows(p));
+    /* or the test says little; f16 has boundaries everywhere */
+    ck_assert_int_gt(use.plain,
+                     r->p_format == ASSAY_F16 ? 0 : assay_problem_rows(p) / 3);
     assay_payloads_free(&x);
 }
 END_TEST
@@ -536,8 +624,10 @@ END_TEST
 
 START_TEST(dead_rows_do_not_jitter)
 {
-    const struct assay_problem *p = &emulated_shapes[2];
+    struct assay_problem problem = emulated_shapes[2];
+    const struct assay_problem *p = &problem;
     const struct assay_recipe *r = recipe_of((enum assay_recipe_id)_i);
+    problem.dk = 32; /* every recipe takes that */
     struct assay_payloads x = random_payloads(r, p, 113);
     struct assay_jitter j = jitter_new(p);
     struct emulated e = emulate_jitter(r, p, &x, 1, &j);
@@ -567,7 +657,8 @@ START_TEST(zero_inputs)
     float zeros[300 * 8] = { 0 };
     struct assay_payloads x;
     ck_assert_int_eq(
-        assay_recipe_quantize(r, &p, zeros, zeros, zeros, &x, NULL), ASSAY_OK);
+        assay_recipe_quantize(r, &p, NULL, NULL, zeros, zeros, zeros, &x, NULL),
+        ASSAY_OK);
     struct assay_jitter j = jitter_new(&p);
     struct emulated e = emulate_jitter(r, &p, &x, 1, &j);
     for (int64_t n = 0; n < assay_problem_o_elems(&p); n++)
@@ -587,9 +678,8 @@ START_TEST(zero_inputs)
 END_TEST
 
 /* Key tiles that the jitter's own variants do not have. */
-static const int64_t held_out[] = {
-    33, 40, 56, 72, 88, 112, 144, 176, 208, 240
-};
+static const int64_t held_out[] = { 33,  40,  56,  72,  88, 112,
+                                    144, 176, 192, 208, 240 };
 enum { N_HELD_OUT = sizeof held_out / sizeof *held_out };
 
 struct figures {
@@ -615,7 +705,9 @@ static double row_distance(const struct assay_problem *p, int64_t n,
 START_TEST(boundaries_are_known)
 {
     enum { NK = 200, DV = 4 };
-    const struct assay_recipe *r = recipe_of((enum assay_recipe_id)_i);
+    static const enum assay_recipe_id plain[] = { ASSAY_RECIPE_BF16,
+                                                  ASSAY_RECIPE_E4M3 };
+    const struct assay_recipe *r = recipe_of(plain[_i]);
     const double half_step =
         assay_format_epsilon(assay_format_get(r->p_format)) / 2;
     const double boundary = 0.5 * (1 + half_step);
@@ -634,7 +726,8 @@ START_TEST(boundaries_are_known)
     for (int j = 0; j < NK; j++)
         k[j] = j == 0 ? 0 : -448;
     struct assay_payloads x;
-    ck_assert_int_eq(assay_recipe_quantize(r, &p, q, k, v, &x, NULL), ASSAY_OK);
+    ck_assert_int_eq(
+        assay_recipe_quantize(r, &p, NULL, NULL, q, k, v, &x, NULL), ASSAY_OK);
     struct assay_jitter j = jitter_new(&p);
     struct emulated e = emulate_jitter(r, &p, &x, 1, &j);
     p.softmax_scale *= 1 + 16 * U32;
@@ -749,8 +842,9 @@ static void check_held_out(const struct assay_case *c,
     struct assay_inputs in;
     struct assay_payloads x;
     ck_assert_int_eq(assay_case_values(c, &in, NULL), ASSAY_OK);
-    ck_assert_int_eq(assay_recipe_quantize(r, p, in.q, in.k, in.v, &x, NULL),
-                     ASSAY_OK);
+    ck_assert_int_eq(
+        assay_recipe_quantize(r, p, NULL, NULL, in.q, in.k, in.v, &x, NULL),
+        ASSAY_OK);
     struct assay_jitter j = jitter_new(p);
     struct emulated e = emulate_jitter(r, p, &x, 1, &j);
     struct figures f = { .far_o = must_alloc((size_t)n, sizeof(double)),
@@ -758,6 +852,8 @@ static void check_held_out(const struct assay_case *c,
     memset(f.far_o, 0, (size_t)n * sizeof(double));
     memset(f.far_lse, 0, (size_t)n * sizeof(double));
     for (int t = 0; t < N_HELD_OUT; t++) {
+        if (r->p_blocks && held_out[t] % 64 != 0)
+            continue;
         struct emulated a = emulate(r, p, &x, held_out[t]);
         absorb(p, &e, &a, &j, &f);
         emulated_free(&a);
@@ -772,9 +868,12 @@ static void check_held_out(const struct assay_case *c,
     ck_assert_msg(f.lse <= ASSAY_JITTERS_LSE, "LSE: %g jitters", f.lse);
     ck_assert_msg(f.gain <= JITTERS_GAIN, "gain: %g jitters", f.gain);
     /* nor is it so wide that nothing would be caught */
-    ck_assert_msg(over_o <= 30, "O: median jitter is %g distances", over_o);
-    ck_assert_msg(over_lse <= 30, "LSE: median jitter is %g distances",
-                  over_lse);
+    /* (P's blocks leave few tiles to be far off) */
+    const double wide = r->p_blocks ? 60 : 30;
+    ck_assert_msg(over_o <= wide, "O: median jitter is %g distances", over_o);
+    /* sums of P before it is rounded hardly move at all */
+    ck_assert_msg(over_lse <= wide || assay_softmax_get(r->softmax)->whole_sum,
+                  "LSE: median jitter is %g distances", over_lse);
     emulated_free(&e);
     jitter_free(&j);
     free(f.far_o), free(f.far_lse);
@@ -917,7 +1016,8 @@ START_TEST(vector_payloads)
     if (!open_vectors(vector_files[_i], &x))
         return;
     ck_assert_int_eq(assay_recipe_quantize(recipe_of(ASSAY_RECIPE_E4M3), &x.p,
-                                           x.t.q, x.t.k, x.t.v, &out, NULL),
+                                           NULL, NULL, x.t.q, x.t.k, x.t.v,
+                                           &out, NULL),
                      ASSAY_OK);
     expect_payload(&x, "fp8_v", &out.v);
     expect_payload(&x, "fp8_q", &out.q);
@@ -936,9 +1036,9 @@ static void compare_nominal(const struct vectors *x, const char *name)
     const struct assay_recipe *r = recipe_of(ASSAY_RECIPE_BF16);
     struct h5_shape shape;
     struct assay_payloads codes;
-    ck_assert_int_eq(
-        assay_recipe_quantize(r, p, x->t.q, x->t.k, x->t.v, &codes, NULL),
-        ASSAY_OK);
+    ck_assert_int_eq(assay_recipe_quantize(r, p, NULL, NULL, x->t.q, x->t.k,
+                                           x->t.v, &codes, NULL),
+                     ASSAY_OK);
     struct assay_jitter j = jitter_new(p);
     struct emulated e = emulate_jitter(r, p, &codes, 1, &j);
     double *lse =
@@ -1014,7 +1114,7 @@ static void add_emulation(Suite *suite)
     tcase_add_loop_test(c, jitter_changes_no_answer, 0, ASSAY_RECIPES);
     tcase_add_loop_test(c, dead_rows_do_not_jitter, 0, ASSAY_RECIPES);
     tcase_add_loop_test(c, zero_inputs, 0, 2 * ASSAY_RECIPES);
-    tcase_add_loop_test(c, boundaries_are_known, 0, ASSAY_RECIPES);
+    tcase_add_loop_test(c, boundaries_are_known, 0, 2);
     tcase_add_loop_test(c, held_out_tiles, 0, 2 * ASSAY_RECIPES);
     suite_add_tcase(suite, c);
 }

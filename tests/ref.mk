@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
 # Unit tests of ref/.
-check_programs_ref = tests/check_attention tests/check_blas \
-	tests/check_block tests/check_captured tests/check_error \
+check_programs_ref = \
+	tests/check_attention tests/check_blas tests/check_block \
+	tests/check_captured tests/check_error tests/check_kernel_outputs \
 	tests/check_merge tests/check_metrics tests/check_operand \
 	tests/check_pack tests/check_problem tests/check_quantize \
-	tests/check_quantize_vectors tests/check_recipe tests/check_rotate \
-	tests/check_scale_rule tests/check_smooth tests/check_split \
-	tests/check_tile tests/check_tile_vectors tests/check_transport \
+	tests/check_quantize_vectors tests/check_recipe \
+	tests/check_recipe_vectors tests/check_rotate tests/check_scale_rule \
+	tests/check_smooth tests/check_split tests/check_tile \
+	tests/check_tile_vectors tests/check_transport \
 	tests/check_transport_packed
-EXTRA_DIST += tests/check_values.h tests/plain_blocks.h \
-	tests/plain_quantize.h tests/plain_transport.h tests/vectors.h
+EXTRA_DIST += \
+	tests/check_values.h tests/plain_blocks.h tests/plain_quantize.h \
+	tests/plain_transport.h tests/vectors.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
 	tests/check_assay.c
@@ -32,12 +35,6 @@ tests_check_error_SOURCES = tests/check_error.c tests/check_assay.c
 tests_check_error_CPPFLAGS = $(tests_cppflags)
 tests_check_error_CFLAGS = $(tests_cflags)
 tests_check_error_LDADD = $(tests_ref)
-
-tests_check_merge_SOURCES = tests/check_merge.c tests/check_values.c \
-	tests/check_assay.c
-tests_check_merge_CPPFLAGS = $(tests_cppflags)
-tests_check_merge_CFLAGS = $(tests_cflags)
-tests_check_merge_LDADD = $(tests_ref) -lm
 
 tests_check_metrics_SOURCES = tests/check_metrics.c tests/check_values.c \
 	tests/check_assay.c
@@ -80,11 +77,6 @@ tests_check_smooth_CPPFLAGS = $(tests_cppflags)
 tests_check_smooth_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_smooth_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
 
-tests_check_split_SOURCES = tests/check_split.c tests/check_assay.c
-tests_check_split_CPPFLAGS = $(tests_cppflags)
-tests_check_split_CFLAGS = $(tests_cflags)
-tests_check_split_LDADD = $(tests_ref)
-
 tests_check_tile_SOURCES = tests/check_tile.c tests/check_values.c \
 	tests/check_assay.c
 tests_check_tile_CPPFLAGS = $(tests_cppflags)
@@ -97,23 +89,23 @@ tests_check_tile_vectors_CPPFLAGS = $(tests_cppflags)
 tests_check_tile_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_tile_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
 
-tests_check_transport_SOURCES = tests/check_transport.c \
-	tests/plain_transport.c tests/check_values.c tests/check_assay.c
-tests_check_transport_CPPFLAGS = $(tests_cppflags)
-tests_check_transport_CFLAGS = $(tests_cflags)
-tests_check_transport_LDADD = $(tests_ref) -lm
-
-tests_check_transport_packed_SOURCES = tests/check_transport_packed.c \
-	tests/plain_transport.c tests/check_values.c tests/check_assay.c
-tests_check_transport_packed_CPPFLAGS = $(tests_cppflags)
-tests_check_transport_packed_CFLAGS = $(tests_cflags)
-tests_check_transport_packed_LDADD = $(tests_ref) -lm
-
 tests_check_quantize_vectors_SOURCES = tests/check_quantize_vectors.c \
 	tests/vectors.c tests/check_values.c tests/check_assay.c
 tests_check_quantize_vectors_CPPFLAGS = $(tests_cppflags)
 tests_check_quantize_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_quantize_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
+
+tests_check_recipe_vectors_SOURCES = tests/check_recipe_vectors.c \
+	tests/vectors.c tests/check_values.c tests/check_assay.c
+tests_check_recipe_vectors_CPPFLAGS = $(tests_cppflags)
+tests_check_recipe_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
+tests_check_recipe_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
+
+tests_check_kernel_outputs_SOURCES = tests/check_kernel_outputs.c \
+	tests/check_values.c tests/check_assay.c
+tests_check_kernel_outputs_CPPFLAGS = $(tests_cppflags)
+tests_check_kernel_outputs_CFLAGS = $(tests_cflags)
+tests_check_kernel_outputs_LDADD = $(tests_golden) -lm
 
 tests_check_scale_rule_SOURCES = tests/check_scale_rule.c \
 	tests/check_values.c tests/check_assay.c
@@ -132,3 +124,26 @@ tests_check_quantize_SOURCES = tests/check_quantize.c tests/plain_blocks.c \
 tests_check_quantize_CPPFLAGS = $(tests_cppflags)
 tests_check_quantize_CFLAGS = $(tests_cflags)
 tests_check_quantize_LDADD = $(tests_ref) -lm
+
+tests_check_merge_SOURCES = tests/check_merge.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_merge_CPPFLAGS = $(tests_cppflags)
+tests_check_merge_CFLAGS = $(tests_cflags)
+tests_check_merge_LDADD = $(tests_ref) -lm
+
+tests_check_split_SOURCES = tests/check_split.c tests/check_assay.c
+tests_check_split_CPPFLAGS = $(tests_cppflags)
+tests_check_split_CFLAGS = $(tests_cflags)
+tests_check_split_LDADD = $(tests_ref)
+
+tests_check_transport_SOURCES = tests/check_transport.c \
+	tests/plain_transport.c tests/check_values.c tests/check_assay.c
+tests_check_transport_CPPFLAGS = $(tests_cppflags)
+tests_check_transport_CFLAGS = $(tests_cflags)
+tests_check_transport_LDADD = $(tests_ref) -lm
+
+tests_check_transport_packed_SOURCES = tests/check_transport_packed.c \
+	tests/plain_transport.c tests/check_values.c tests/check_assay.c
+tests_check_transport_packed_CPPFLAGS = $(tests_cppflags)
+tests_check_transport_packed_CFLAGS = $(tests_cflags)
+tests_check_transport_packed_LDADD = $(tests_ref) -lm

@@ -79,8 +79,8 @@ ASSAY_API int64_t assay_blocks_elems(const struct assay_blocks *b);
 ASSAY_API int64_t assay_blocks_scales(const struct assay_blocks *b);
 
 /* Codes, one byte each, and scale bytes of x: each element is encoded from
- * x * 2^(127 - byte). With a NaN scale every code is that of NaN (in a format without
- * one: the largest), and every value is NaN. */
+ * x * 2^(127 - byte). With a NaN scale every code is that of NaN (in a format
+ * without one: the largest), and every value is NaN. */
 ASSAY_API void assay_blocks_encode(const struct assay_blocks *b, const float *x,
                                    uint8_t *codes, uint8_t *scales);
 

@@ -35,21 +35,34 @@ enum assay_softmax {
 enum assay_applied { ASSAY_APPLIED_KERNEL, ASSAY_APPLIED_Q };
 enum assay_promise { ASSAY_PROMISE_EXACT, ASSAY_PROMISE_MODEL };
 
+enum assay_softmax_kind {
+    ASSAY_KIND_ONLINE,
+    ASSAY_KIND_FROZEN,
+    ASSAY_KIND_U32,
+    ASSAY_KIND_BYTE
+};
+
 struct assay_softmax_form {
     enum assay_softmax id;
     const char *name;
+    enum assay_softmax_kind kind;
     int64_t key_tile;
+    bool whole_sum;
+    enum assay_format_id p_format; /* ASSAY_FORMATS: the recipe's */
+    bool nearest;
     const char *about;
 };
 
 struct assay_recipe {
     enum assay_recipe_id id;
     const char *name;
-    enum assay_format_id qk_format, v_format;
-    enum assay_scale q_scale, k_scale, v_scale;
-    bool rotate, smooth;
+    enum assay_quantizer_id q, k, v;
+    enum assay_token_order order;
+    bool smooth;
     enum assay_applied scale_applied;
-    enum assay_format_id p_format, out_format;
+    enum assay_format_id p_format;
+    bool p_blocks;
+    enum assay_format_id out_format;
     enum assay_softmax softmax;
     enum assay_promise promise;
     const char *about;
@@ -60,20 +73,36 @@ ASSAY_API const struct assay_recipe *assay_recipe_get(enum assay_recipe_id id);
 ASSAY_API const struct assay_recipe *assay_recipe_find(const char *name);
 ASSAY_API const struct assay_softmax_form *
 assay_softmax_get(enum assay_softmax id);
+ASSAY_API const struct assay_softmax_form *assay_softmax_find(const char *name);
+
+/* The recipe in another softmax form; static. A form that fixes P's format
+ * has no blocks in P, and then V's are in canonical order. */
+ASSAY_API const struct assay_recipe *
+assay_recipe_in_form(const struct assay_recipe *recipe,
+                     enum assay_softmax form);
 
 struct assay_payloads {
     struct assay_payload q, k, v;
+    float *k_mean;    /* [b, hk, dk]; NULL where the recipe does not smooth */
+    float *lse_shift; /* [b, hq, nq], what that took off the LSE; or NULL */
 };
 
-/* Quantizes q, k and v as the recipe says. Per tensor: scale = amax / max,
- * or 1 where that is 0; code = encode(x * (1 / scale)), in this order, so a
- * subnormal amax makes 1/scale infinite and the codes saturate or are NaN, as
- * they would in the kernel. Free with assay_payloads_free, also after a
- * failure. */
+/* ASSAY_SHAPE with a sentence where the recipe is not defined for the problem:
+ * a rotation needs a head width that is a power of two. */
+ASSAY_API enum assay_status
+assay_recipe_check(const struct assay_recipe *recipe,
+                   const struct assay_problem *p, struct assay_error *err);
+
+/* Quantizes q, k and v as the recipe says, each by its quantizer after what
+ * that asks for: K mean off, rotation, softmax scale folded into Q. `word` is
+ * the format that prepared values are rounded to, that of the inputs; NULL is
+ * bf16. k_mean [b, hk, dk] is taken as it is, NULL has it computed. Free with
+ * assay_payloads_free, also after a failure. */
 ASSAY_API enum assay_status
 assay_recipe_quantize(const struct assay_recipe *recipe,
-                      const struct assay_problem *p, const float *q,
-                      const float *k, const float *v,
+                      const struct assay_problem *p,
+                      const struct assay_format *word, const float *k_mean,
+                      const float *q, const float *k, const float *v,
                       struct assay_payloads *out, struct assay_error *err);
 ASSAY_API void assay_payloads_free(struct assay_payloads *payloads);
 
