@@ -63,8 +63,8 @@ answers_recipe(const struct assay_recipe *recipe, const struct assay_problem *p,
     struct assay_jitter *j = &out->jitter;
     enum assay_status st;
     *out = (struct assay_answer){ .recipe = recipe };
-    if ((st = assay_recipe_quantize(recipe, p, in->q, in->k, in->v,
-                                    &out->payloads, err)) == ASSAY_OK &&
+    if ((st = assay_recipe_quantize(recipe, p, in->format, NULL, in->q, in->k,
+                                    in->v, &out->payloads, err)) == ASSAY_OK &&
         (st = assay_alloc("emulated output", assay_problem_o_elems(p),
                           sizeof *out->o, &out->o, err)) == ASSAY_OK &&
         (st = assay_alloc("emulated LSE", rows, sizeof *out->lse, &out->lse,

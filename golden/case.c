@@ -54,7 +54,7 @@ enum assay_status assay_case_values(const struct assay_case *c,
 {
     const struct assay_problem *p = &c->problem;
     enum assay_status st;
-    *out = (struct assay_inputs){ 0 };
+    *out = (struct assay_inputs){ .format = c->format };
     if ((st = values_of(c->format, assay_problem_q_elems(p), c->q, &out->q,
                         err)) == ASSAY_OK &&
         (st = values_of(c->format, assay_problem_k_elems(p), c->k, &out->k,

@@ -31,6 +31,16 @@ static const char *const scale_rules[] = {
 #include "assay/scale_rule.def"
 #undef ASSAY_SCALE_RULE
 };
+static const char *const recipes[] = {
+#define ASSAY_RECIPE(id, name, ...) name,
+#include "assay/recipe.def"
+#undef ASSAY_RECIPE
+};
+static const char *const softmax_forms[] = {
+#define ASSAY_SOFTMAX(id, name, ...) name,
+#include "assay/softmax.def"
+#undef ASSAY_SOFTMAX
+};
 
 #define NAMES(what, array)                               \
     {                                                    \
@@ -40,6 +50,8 @@ const struct names names_formats = NAMES("format", formats);
 const struct names names_roundings = NAMES("rounding", roundings);
 const struct names names_overflows = NAMES("overflow", overflows);
 const struct names names_packings = NAMES("packing", packings);
+const struct names names_recipes = NAMES("recipe", recipes);
+const struct names names_softmax_forms = NAMES("softmax form", softmax_forms);
 const struct names names_scale_rules = NAMES("scale rule", scale_rules);
 
 enum { LONGEST = 40 };

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "golden/names.h"
+
 /* The next member of a comma list into `item`; false at the end. A backslash
  * takes what follows as it is, a comma too; fnmatch does the rest. */
 static bool next_item(const char **list, char *item, size_t size)
@@ -77,20 +79,75 @@ enum assay_status select_check(const char *list, const char *what,
     return ASSAY_OK;
 }
 
+/* "all", and what a list is that is not there: what the built-in kernels
+ * have. f4f4 was merged into mxfp4 upstream. */
+static const char ALL_MHA[] =
+    "bf16,bf16fp8,i8fp8,fp8,mxfp8,f8f6,f6f8,mxfp6,f6f4,mxfp4";
+static const char DEFAULTS[] = "bf16,e4m3";
+static const struct {
+    const char *old, *now;
+} renamed[] = { { "f4f4", "mxfp4" } };
+
+static void today(char *item, size_t size)
+{
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (strcmp(item, renamed[i].old) == 0) {
+            fprintf(stderr, "assay: recipe %s was retired, it is %s now\n",
+                    item, renamed[i].now);
+            snprintf(item, size, "%s", renamed[i].now);
+        }
+}
+
+/* One item, NAME or NAME@FORM, into the recipes that it selects. */
+static enum assay_status
+select_item(char *item, size_t size,
+            const struct assay_recipe *chosen[ASSAY_RECIPES],
+            struct assay_error *err)
+{
+    const struct assay_softmax_form *form = NULL;
+    char *at = strchr(item, '@');
+    int match = 0, index;
+    if (at) {
+        *at = '\0';
+        if (names_find(&names_softmax_forms, at + 1, &index, err) != ASSAY_OK)
+            return err ? err->status : ASSAY_USAGE;
+        form = assay_softmax_get((enum assay_softmax)index);
+    }
+    today(item, size);
+    for (int i = 0; i < ASSAY_RECIPES; i++) {
+        const struct assay_recipe *r =
+            assay_recipe_get((enum assay_recipe_id)i);
+        if (fnmatch(item, r->name, 0) != 0)
+            continue;
+        match++;
+        if (form)
+            r = assay_recipe_in_form(r, form->id);
+        if (chosen[i] && chosen[i] != r)
+            return assay_fail(err, ASSAY_USAGE,
+                              "recipe %s in two softmax forms; a set holds one",
+                              r->name);
+        chosen[i] = r;
+    }
+    return match ? ASSAY_OK : names_find(&names_recipes, item, &index, err);
+}
+
 enum assay_status select_recipes(const char *list,
                                  const struct assay_recipe *out[ASSAY_RECIPES],
                                  size_t *count, struct assay_error *err)
 {
-    const char *names[ASSAY_RECIPES];
+    const struct assay_recipe *chosen[ASSAY_RECIPES] = { NULL };
+    enum assay_status st = ASSAY_OK;
+    char item[256];
     *count = 0;
-    for (int i = 0; i < ASSAY_RECIPES; i++)
-        names[i] = assay_recipe_get((enum assay_recipe_id)i)->name;
-    if (list && strcmp(list, "all") == 0)
-        list = NULL;
-    enum assay_status st =
-        select_check(list, "recipe", names, ASSAY_RECIPES, err);
+    if (list && !*list)
+        return assay_fail(err, ASSAY_USAGE,
+                          "no recipe named; `assay list recipes` lists them");
+    if (!list || strcmp(list, "all") == 0)
+        list = list ? ALL_MHA : DEFAULTS;
+    while (st == ASSAY_OK && next_item(&list, item, sizeof item))
+        st = select_item(item, sizeof item, chosen, err);
     for (int i = 0; st == ASSAY_OK && i < ASSAY_RECIPES; i++)
-        if (select_has(list, names[i]))
-            out[(*count)++] = assay_recipe_get((enum assay_recipe_id)i);
+        if (chosen[i])
+            out[(*count)++] = chosen[i];
     return st;
 }

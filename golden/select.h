@@ -23,8 +23,8 @@ enum assay_status select_check(const char *list, const char *what,
                                const char *const *names, size_t count,
                                struct assay_error *err);
 
-/* The recipes that a list selects, in table order; "all" and NULL are every
- * one. */
+/* The recipes that a list of NAME or NAME@FORM selects, in table order. "all"
+ * is the ten of MHA v4; NULL what the built-in kernels have. */
 enum assay_status select_recipes(const char *list,
                                  const struct assay_recipe *out[ASSAY_RECIPES],
                                  size_t *count, struct assay_error *err);

@@ -30,6 +30,7 @@ char *assay_case_line(const struct assay_problem *p);
 /* Values of a case's inputs; each the caller's to assay_free. */
 struct assay_inputs {
     float *q, *k, *v;
+    const struct assay_format *format; /* of the words they were */
 };
 enum assay_status assay_case_values(const struct assay_case *c,
                                     struct assay_inputs *out,

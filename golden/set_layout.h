@@ -49,6 +49,36 @@ static inline struct h5_shape shape_heads(const struct assay_problem *p)
     return (struct h5_shape){ 2, { (hsize_t)p->b, (hsize_t)p->hq } };
 }
 
+/* Scales of a payload [b, s, h, d], as of scale.def. */
+static inline struct h5_shape shape_scales(enum assay_scale scale,
+                                           const struct h5_shape *of)
+{
+    const hsize_t b = of->dims[0], s = of->dims[1], h = of->dims[2],
+                  d = of->dims[3];
+    switch (scale) {
+    case ASSAY_SCALE_HEAD: return (struct h5_shape){ 2, { b, h } };
+    case ASSAY_SCALE_TOKEN: return (struct h5_shape){ 3, { b, s, h } };
+    case ASSAY_SCALE_CHANNEL: return (struct h5_shape){ 3, { b, h, d } };
+    case ASSAY_SCALE_BLOCK:
+        return (struct h5_shape){ 4, { b, s, h, (d + 31) / 32 } };
+    case ASSAY_SCALE_BLOCK_TOKENS:
+        return (struct h5_shape){ 4, { b, h, (s + 127) / 128 * 4, d } };
+    default: return (struct h5_shape){ 1, { 1 } };
+    }
+}
+
+static inline bool is_e8m0(enum assay_scale scale)
+{
+    return scale == ASSAY_SCALE_BLOCK || scale == ASSAY_SCALE_BLOCK_TOKENS;
+}
+
+static inline struct h5_shape shape_k_mean(const struct assay_problem *p)
+{
+    return (struct h5_shape){
+        3, { (hsize_t)p->b, (hsize_t)p->hk, (hsize_t)p->dk }
+    };
+}
+
 /* Words of an element format; floats of 32 bits are stored as floats. */
 static inline enum h5_type type_of_codes(const struct assay_format *format)
 {

@@ -197,6 +197,33 @@ enum assay_status assay_set_read_case(const struct assay_set *set, size_t i,
     return st;
 }
 
+/* The recipe in the softmax form that the set names. */
+static enum assay_status read_recipe(const struct assay_set *set, size_t i,
+                                     enum assay_recipe_id id,
+                                     const struct assay_recipe **out,
+                                     struct assay_error *err)
+{
+    const struct assay_recipe *r = assay_recipe_get(id);
+    char below[64] = "recipes/", *text = NULL;
+    hid_t group;
+    strcat(below, r->name);
+    enum assay_status st = open_case(set, i, below, &group, err);
+    if (st == ASSAY_OK)
+        st = h5_read_text(set->path, group, "softmax_form", &text, err);
+    h5_close_group(&group);
+    if (st != ASSAY_OK)
+        return st;
+    const struct assay_softmax_form *form = assay_softmax_find(text);
+    if (form)
+        *out = assay_recipe_in_form(r, form->id);
+    else
+        st = assay_fail(err, ASSAY_FORMAT,
+                        "%s: softmax_form is \"%.40s\", which is not known",
+                        set->path, text);
+    free(text);
+    return st;
+}
+
 enum assay_status assay_set_recipes(const struct assay_set *set, size_t i,
                                     const struct assay_recipe ***out,
                                     size_t *count, struct assay_error *err)
@@ -210,20 +237,21 @@ enum assay_status assay_set_recipes(const struct assay_set *set, size_t i,
     if (st == ASSAY_OK)
         st = h5_list(set->path, group, &names, &n, err);
     h5_close_group(&group);
+    if (st == ASSAY_OK && n > 0 && !(*out = calloc(n, sizeof **out)))
+        st = assay_fail(err, ASSAY_MEMORY, "no memory for recipes");
     for (size_t j = 0; st == ASSAY_OK && j < n; j++)
         if (!assay_recipe_find(names[j]))
             st = assay_fail(err, ASSAY_FORMAT,
                             "%s: recipe \"%.40s\" is not known", set->path,
                             names[j]);
-    if (st == ASSAY_OK && n > 0 && !(*out = calloc(n, sizeof **out)))
-        st = assay_fail(err, ASSAY_MEMORY, "no memory for recipes");
-    for (int id = 0; st == ASSAY_OK && id < ASSAY_RECIPES; id++) {
-        const struct assay_recipe *r =
-            assay_recipe_get((enum assay_recipe_id)id);
-        for (size_t j = 0; j < n; j++)
-            if (strcmp(names[j], r->name) == 0)
-                (*out)[(*count)++] = r;
-    }
+    for (int id = 0; st == ASSAY_OK && id < ASSAY_RECIPES; id++)
+        for (size_t j = 0; st == ASSAY_OK && j < n; j++)
+            if (strcmp(names[j],
+                       assay_recipe_get((enum assay_recipe_id)id)->name) == 0) {
+                st = read_recipe(set, i, (enum assay_recipe_id)id,
+                                 &(*out)[*count], err);
+                *count += st == ASSAY_OK;
+            }
     h5_free_names(names, n);
     return in_case(set, i, st, err);
 }
@@ -274,24 +302,47 @@ enum assay_status assay_set_read_exact(const struct assay_set *set, size_t i,
     return in_case(set, i, st, err);
 }
 
+/* The scales of a payload, and what V's blocks have beside. */
+static enum assay_status read_scales(const char *path, hid_t group,
+                                     const char *name,
+                                     const struct h5_shape *of,
+                                     struct assay_payload *out,
+                                     struct assay_error *err)
+{
+    char dataset[32];
+    const struct h5_shape shape = shape_scales(out->scale, of);
+    enum assay_status st;
+    out->n_scales = h5_shape_count(&shape);
+    snprintf(dataset, sizeof dataset, "%s_scale", name);
+    if (!is_e8m0(out->scale))
+        return read_array(path, group, dataset, H5_F32, shape, &out->scales,
+                          err);
+    st = read_array(path, group, dataset, H5_U8, shape, &out->e8m0, err);
+    if (st != ASSAY_OK || out->scale != ASSAY_SCALE_BLOCK_TOKENS)
+        return st;
+    snprintf(dataset, sizeof dataset, "%s_past", name);
+    return read_array(path, group, dataset, H5_U8, shape, &out->past, err);
+}
+
 static enum assay_status
 read_payload(const char *path, hid_t group, const char *name,
-             enum assay_format_id format, enum assay_scale scale,
+             enum assay_quantizer_id how, enum assay_token_order order,
              struct h5_shape shape, struct assay_payload *out,
              struct assay_error *err)
 {
-    char scale_name[32];
+    const struct assay_quantizer *quantizer = assay_quantizer_get(how);
     const struct assay_format *own;
     enum assay_status st = read_format(path, group, name, &own, err);
     if (st != ASSAY_OK)
         return st;
-    out->format = assay_format_get(format);
-    out->scale = scale;
+    out->format = assay_format_get(quantizer->format);
+    out->scale = quantizer->scale;
     out->tensor = (struct assay_tensor){
         .b = (int64_t)shape.dims[0],
         .s = (int64_t)shape.dims[1],
         .h = (int64_t)shape.dims[2],
         .d = (int64_t)shape.dims[3],
+        .order = order,
     };
     out->count = h5_shape_count(&shape);
     if (own != out->format)
@@ -300,13 +351,28 @@ read_payload(const char *path, hid_t group, const char *name,
                           name, own->name, out->format->name);
     st = read_array(path, group, name, type_of_codes(own), shape, &out->codes,
                     err);
-    if (st != ASSAY_OK || scale == ASSAY_SCALE_NONE)
+    if (st != ASSAY_OK || out->scale == ASSAY_SCALE_NONE)
         return st;
-    strcpy(scale_name, name);
-    strcat(scale_name, "_scale");
-    out->n_scales = 1;
-    return read_array(path, group, scale_name, H5_F32,
-                      (struct h5_shape){ 1, { 1 } }, &out->scales, err);
+    return read_scales(path, group, name, &shape, out, err);
+}
+
+static enum assay_status read_payloads(const char *path, hid_t group,
+                                       const struct assay_problem *p,
+                                       const struct assay_recipe *r,
+                                       struct assay_payloads *out,
+                                       struct assay_error *err)
+{
+    enum assay_status st;
+    if ((st = read_payload(path, group, "q", r->q, r->order, shape_q(p),
+                           &out->q, err)) != ASSAY_OK ||
+        (st = read_payload(path, group, "k", r->k, r->order, shape_k(p),
+                           &out->k, err)) != ASSAY_OK ||
+        (st = read_payload(path, group, "v", r->v, r->order, shape_v(p),
+                           &out->v, err)) != ASSAY_OK ||
+        !r->smooth)
+        return st;
+    return read_array(path, group, "k_mean", H5_F32, shape_k_mean(p),
+                      &out->k_mean, err);
 }
 
 static enum assay_status read_answer(const char *path, hid_t group,
@@ -319,12 +385,8 @@ static enum assay_status read_answer(const char *path, hid_t group,
     if ((st = expect_text(path, group, "softmax_form",
                           assay_softmax_get(r->softmax)->name, err)) !=
             ASSAY_OK ||
-        (st = read_payload(path, group, "q", r->qk_format, r->q_scale,
-                           shape_q(p), &out->payloads.q, err)) != ASSAY_OK ||
-        (st = read_payload(path, group, "k", r->qk_format, r->k_scale,
-                           shape_k(p), &out->payloads.k, err)) != ASSAY_OK ||
-        (st = read_payload(path, group, "v", r->v_format, r->v_scale,
-                           shape_v(p), &out->payloads.v, err)) != ASSAY_OK ||
+        (st = read_payloads(path, group, p, r, &out->payloads, err)) !=
+            ASSAY_OK ||
         (st = read_array(path, group, "o", H5_F32, shape_o(p), &out->o, err)) !=
             ASSAY_OK ||
         (st = read_array(path, group, "lse", H5_F64, shape_rows(p), &out->lse,

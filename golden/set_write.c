@@ -188,15 +188,40 @@ static enum assay_status write_payload(const char *path, hid_t group,
                                        struct assay_error *err)
 {
     char scale_name[32];
-    struct h5_shape scales = { 1, { (hsize_t)payload->n_scales } };
+    const struct h5_shape scales = shape_scales(payload->scale, shape);
+    const bool e8m0 = is_e8m0(payload->scale);
     enum assay_status st =
         h5_write_data(path, group, name, type_of_codes(payload->format), shape,
                       payload->format->name, payload->codes, err);
     if (st != ASSAY_OK || payload->scale == ASSAY_SCALE_NONE)
         return st;
     snprintf(scale_name, sizeof scale_name, "%s_scale", name);
-    return h5_write_data(path, group, scale_name, H5_F32, &scales,
-                         assay_scale_get(payload->scale)->name, payload->scales,
+    st = h5_write_data(path, group, scale_name, e8m0 ? H5_U8 : H5_F32, &scales,
+                       assay_scale_get(payload->scale)->name,
+                       e8m0 ? (const void *)payload->e8m0 : payload->scales,
+                       err);
+    if (st != ASSAY_OK || payload->scale != ASSAY_SCALE_BLOCK_TOKENS)
+        return st;
+    snprintf(scale_name, sizeof scale_name, "%s_past", name);
+    return h5_write_data(path, group, scale_name, H5_U8, &scales,
+                         assay_token_order_name(payload->tensor.order),
+                         payload->past, err);
+}
+
+static enum assay_status write_payloads(const char *path, hid_t group,
+                                        const struct assay_problem *p,
+                                        const struct assay_payloads *x,
+                                        struct assay_error *err)
+{
+    struct h5_shape q = shape_q(p), k = shape_k(p), v = shape_v(p),
+                    mean = shape_k_mean(p);
+    enum assay_status st;
+    if ((st = write_payload(path, group, "q", &q, &x->q, err)) != ASSAY_OK ||
+        (st = write_payload(path, group, "k", &k, &x->k, err)) != ASSAY_OK ||
+        (st = write_payload(path, group, "v", &v, &x->v, err)) != ASSAY_OK ||
+        !x->k_mean)
+        return st;
+    return h5_write_data(path, group, "k_mean", H5_F32, &mean, NULL, x->k_mean,
                          err);
 }
 
@@ -205,8 +230,7 @@ static enum assay_status write_answer(const char *path, hid_t in,
                                       const struct assay_answer *a,
                                       struct assay_error *err)
 {
-    struct h5_shape q = shape_q(p), k = shape_k(p), v = shape_v(p),
-                    o = shape_o(p), rows = shape_rows(p),
+    struct h5_shape o = shape_o(p), rows = shape_rows(p),
                     heads = shape_heads(p);
     char name[64];
     hid_t group;
@@ -216,12 +240,7 @@ static enum assay_status write_answer(const char *path, hid_t in,
         (st = h5_write_text(path, group, "softmax_form",
                             assay_softmax_get(a->recipe->softmax)->name,
                             err)) == ASSAY_OK &&
-        (st = write_payload(path, group, "q", &q, &a->payloads.q, err)) ==
-            ASSAY_OK &&
-        (st = write_payload(path, group, "k", &k, &a->payloads.k, err)) ==
-            ASSAY_OK &&
-        (st = write_payload(path, group, "v", &v, &a->payloads.v, err)) ==
-            ASSAY_OK &&
+        (st = write_payloads(path, group, p, &a->payloads, err)) == ASSAY_OK &&
         (st = h5_write_data(path, group, "o", H5_F32, &o, NULL, a->o, err)) ==
             ASSAY_OK &&
         (st = h5_write_data(path, group, "lse", H5_F64, &rows, NULL, a->lse,

@@ -151,9 +151,11 @@ static bool same_payload(const struct assay_payload *a,
 {
     return memcmp(a->codes, b->codes,
                   (size_t)a->count * assay_format_bytes(a->format)) == 0 &&
-           (a->scale == ASSAY_SCALE_NONE ||
+           (!a->scales ||
             memcmp(a->scales, b->scales,
-                   (size_t)a->n_scales * sizeof *a->scales) == 0);
+                   (size_t)a->n_scales * sizeof *a->scales) == 0) &&
+           (!a->e8m0 || memcmp(a->e8m0, b->e8m0, (size_t)a->n_scales) == 0) &&
+           (!a->past || memcmp(a->past, b->past, (size_t)a->n_scales) == 0);
 }
 
 static bool same_bits(const struct assay_problem *p,

@@ -13,8 +13,15 @@
 
 /* 2 heads, more queries than keys: rows 0 to 3 of each head see nothing. */
 static const struct assay_problem problem = {
-    .b = 1, .hq = 2, .hk = 1, .nq = 12, .nk = 8, .dk = 16, .dv = 16,
-    .mask = ASSAY_MASK_CAUSAL, .softmax_scale = 0.25,
+    .b = 1,
+    .hq = 2,
+    .hk = 1,
+    .nq = 12,
+    .nk = 8,
+    .dk = 16,
+    .dv = 16,
+    .mask = ASSAY_MASK_CAUSAL,
+    .softmax_scale = 0.25,
 };
 
 enum { ROWS = 2 * 12, ELEMS = ROWS * 16, DEAD = 4 };
@@ -28,7 +35,8 @@ static struct candidate candidate;
 static float word(int i, int salt)
 {
     float x = (float)((i * 37 + salt * 101) % 61 - 30) / 16, y;
-    assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, 1, &x, &y);
+    assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_NEAREST_EVEN,
+                       ASSAY_SPECIAL, 1, &x, &y);
     return y;
 }
 
@@ -42,14 +50,14 @@ static void setup(void)
         k[i] = word(i, 2);
         v[i] = word(i, 3);
     }
-    struct assay_inputs in = { q, k, v };
+    struct assay_inputs in = { q, k, v, assay_format_get(ASSAY_BF16) };
     ck_assert_int_eq(answers_exact(&problem, &in, false, NULL, &exact, NULL),
                      ASSAY_OK);
     ck_assert_int_eq(answers_recipe(assay_recipe_find("bf16"), &problem, &in,
                                     NULL, &answer, NULL),
                      ASSAY_OK);
-    assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, ELEMS,
-                       answer.o, o);
+    assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_NEAREST_EVEN,
+                       ASSAY_SPECIAL, ELEMS, answer.o, o);
     for (int r = 0; r < ROWS; r++)
         lse[r] = (float)answer.lse[r];
     candidate = (struct candidate){ .o = o,
@@ -66,9 +74,9 @@ static void teardown(void)
 static struct result judged(void)
 {
     struct result r = { .recipe = answer.recipe };
-    ck_assert_int_eq(judge(&problem, answer.recipe, &candidate, &answer,
-                           &exact, &r, NULL),
-                     ASSAY_OK);
+    ck_assert_int_eq(
+        judge(&problem, answer.recipe, &candidate, &answer, &exact, &r, NULL),
+        ASSAY_OK);
     return r;
 }
 

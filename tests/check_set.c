@@ -72,8 +72,15 @@ static void same_payload(const struct assay_payload *a,
     ck_assert_int_eq(a->n_scales, b->n_scales);
     SAME((char *)a->codes, b->codes,
          a->count * (int64_t)assay_format_bytes(a->format));
-    if (a->n_scales)
+    ck_assert_int_eq(a->tensor.order, b->tensor.order);
+    ck_assert(!a->scales == !b->scales && !a->e8m0 == !b->e8m0 &&
+              !a->past == !b->past);
+    if (a->scales)
         SAME(a->scales, b->scales, a->n_scales);
+    if (a->e8m0)
+        SAME(a->e8m0, b->e8m0, a->n_scales);
+    if (a->past)
+        SAME(a->past, b->past, a->n_scales);
 }
 
 static void same_answer(const struct assay_problem *p,
@@ -85,6 +92,9 @@ static void same_answer(const struct assay_problem *p,
     same_payload(&a->payloads.q, &b->payloads.q);
     same_payload(&a->payloads.k, &b->payloads.k);
     same_payload(&a->payloads.v, &b->payloads.v);
+    ck_assert(!a->payloads.k_mean == !b->payloads.k_mean);
+    if (a->payloads.k_mean)
+        SAME(a->payloads.k_mean, b->payloads.k_mean, p->b * p->hk * p->dk);
     SAME(a->o, b->o, assay_problem_o_elems(p));
     SAME(a->lse, b->lse, rows);
     SAME(a->jitter.o, b->jitter.o, rows);

@@ -25,7 +25,7 @@ static const struct {
     { "gqa causal",
       ASSAY_BF16,
       false,
-      2,
+      4,
       { 2, 4, 2, 3, 5, 8, 8, ASSAY_MASK_CAUSAL, 0.25 } },
     { "Wide",
       ASSAY_F16,
@@ -80,19 +80,50 @@ static double *doubles(int64_t n)
     return out;
 }
 
-static struct assay_payload payload(enum assay_format_id format,
-                                    enum assay_scale scale, int64_t count)
+/* Of these, the first few are in a case; they have every kind of scale that a
+ * recipe has. In the order of the table, as they are read. */
+static const struct {
+    enum assay_recipe_id recipe;
+    enum assay_softmax form;
+} made_recipes[] = {
+    { ASSAY_RECIPE_BF16, ASSAY_SOFTMAX_NOMINAL },
+    { ASSAY_RECIPE_E4M3, ASSAY_SOFTMAX_NOMINAL },
+    { ASSAY_RECIPE_F6F8, ASSAY_SOFTMAX_GFX950_BYTE },
+    { ASSAY_RECIPE_MXFP4, ASSAY_SOFTMAX_NOMINAL },
+};
+
+static int64_t scales_of(enum assay_scale scale, const struct assay_tensor *t)
 {
-    const struct assay_format *f = assay_format_get(format);
+    switch (scale) {
+    case ASSAY_SCALE_NONE: return 0;
+    case ASSAY_SCALE_CHANNEL: return t->b * t->h * t->d;
+    case ASSAY_SCALE_BLOCK: return t->b * t->s * t->h * ((t->d + 31) / 32);
+    case ASSAY_SCALE_BLOCK_TOKENS:
+        return t->b * t->h * ((t->s + 127) / 128 * 4) * t->d;
+    default: return 1;
+    }
+}
+
+static struct assay_payload payload(enum assay_quantizer_id id,
+                                    struct assay_tensor tensor)
+{
+    const struct assay_quantizer *how = assay_quantizer_get(id);
+    const struct assay_format *f = assay_format_get(how->format);
+    const int64_t count = tensor.b * tensor.s * tensor.h * tensor.d;
     struct assay_payload out = { .format = f,
-                                 .scale = scale,
+                                 .scale = how->scale,
+                                 .tensor = tensor,
                                  .count = count,
                                  .codes =
                                      bytes_of(count, assay_format_bytes(f)) };
-    if (scale != ASSAY_SCALE_NONE) {
-        out.n_scales = 1;
-        out.scales = floats(1);
-    }
+    out.n_scales = scales_of(how->scale, &tensor);
+    if (how->scale == ASSAY_SCALE_TENSOR || how->scale == ASSAY_SCALE_CHANNEL)
+        out.scales = floats(out.n_scales);
+    if (how->scale == ASSAY_SCALE_BLOCK ||
+        how->scale == ASSAY_SCALE_BLOCK_TOKENS)
+        out.e8m0 = bytes_of(out.n_scales, 1);
+    if (how->scale == ASSAY_SCALE_BLOCK_TOKENS)
+        out.past = bytes_of(out.n_scales, 1);
     return out;
 }
 
@@ -102,12 +133,16 @@ static void make_answer(const struct assay_problem *p,
     const int64_t rows = assay_problem_rows(p);
     *out = (struct assay_answer){
         .recipe = r,
-        .payloads = { payload(r->qk_format, r->q_scale,
-                              assay_problem_q_elems(p)),
-                      payload(r->qk_format, r->k_scale,
-                              assay_problem_k_elems(p)),
-                      payload(r->v_format, r->v_scale,
-                              assay_problem_v_elems(p)) },
+        .payloads = {
+            payload(r->q, (struct assay_tensor){ p->b, p->nq, p->hq, p->dk,
+                                                 r->order, 0 }),
+            payload(r->k, (struct assay_tensor){ p->b, p->nk, p->hk, p->dk,
+                                                 r->order, 0 }),
+            payload(r->v, (struct assay_tensor){ p->b, p->nk, p->hk, p->dv,
+                                                 r->order, 0 }),
+            r->smooth ? floats(p->b * p->hk * p->dk) : NULL,
+            NULL,
+        },
         .o = floats(assay_problem_o_elems(p)),
         .lse = doubles(rows),
         .jitter = { floats(rows), floats(rows), floats(p->b * p->hq) },
@@ -138,8 +173,11 @@ void made_case_init(int i, struct made_case *out)
     for (int64_t j = 0; specs[i].f64 && j < n; j++)
         out->exact.o[j] = (float)out->exact.o64[j];
     for (int r = 0; r < specs[i].n_answers; r++)
-        make_answer(p, assay_recipe_get((enum assay_recipe_id)r),
-                    &out->answers[r]);
+        make_answer(
+            p,
+            assay_recipe_in_form(assay_recipe_get(made_recipes[r].recipe),
+                                 made_recipes[r].form),
+            &out->answers[r]);
 }
 
 void made_case_free(struct made_case *m)

@@ -31,9 +31,10 @@ static void size_inputs(struct buffers *b, const struct assay_case *c,
     for (int i = 0; i < 3; i++) {
         b->list[BUFFER_Q + i].content = parts[i]->codes;
         b->list[BUFFER_Q + i].bytes = tensor_bytes(parts[i]);
-        b->list[BUFFER_Q_SCALE + i].content = parts[i]->scales;
+        b->list[BUFFER_Q_SCALE + i].content =
+            parts[i]->scales ? (const void *)parts[i]->scales : parts[i]->e8m0;
         b->list[BUFFER_Q_SCALE + i].bytes =
-            (size_t)parts[i]->n_scales * sizeof(float);
+            (size_t)parts[i]->n_scales * (parts[i]->scales ? sizeof(float) : 1);
     }
 }
 

@@ -79,15 +79,20 @@ static struct assay_kernel_job make_job(const struct run_request *r)
         .softmax_scale = p->softmax_scale,
     };
     const struct assay_format *qk =
-        raw ? r->c->format : assay_format_get(recipe->qk_format);
+        raw ? r->c->format
+            : assay_format_get(assay_quantizer_get(recipe->q)->format);
     const struct assay_format *v =
-        raw ? r->c->format : assay_format_get(recipe->v_format);
-    set_tensor(&job.q, qk, raw ? ASSAY_SCALE_NONE : recipe->q_scale, p->nq,
-               p->hq, p->dk);
-    set_tensor(&job.k, qk, raw ? ASSAY_SCALE_NONE : recipe->k_scale, p->nk,
-               p->hk, p->dk);
-    set_tensor(&job.v, v, raw ? ASSAY_SCALE_NONE : recipe->v_scale, p->nk,
-               p->hk, p->dv);
+        raw ? r->c->format
+            : assay_format_get(assay_quantizer_get(recipe->v)->format);
+    set_tensor(&job.q, qk,
+               raw ? ASSAY_SCALE_NONE : assay_quantizer_get(recipe->q)->scale,
+               p->nq, p->hq, p->dk);
+    set_tensor(&job.k, qk,
+               raw ? ASSAY_SCALE_NONE : assay_quantizer_get(recipe->k)->scale,
+               p->nk, p->hk, p->dk);
+    set_tensor(&job.v, v,
+               raw ? ASSAY_SCALE_NONE : assay_quantizer_get(recipe->v)->scale,
+               p->nk, p->hk, p->dv);
     set_tensor(&job.o, assay_format_get(recipe->out_format), ASSAY_SCALE_NONE,
                p->nq, p->hq, p->dv);
     return job;

@@ -39,6 +39,13 @@ enum assay_kernel_format {
     ASSAY_KERNEL_F16 = 1,
     ASSAY_KERNEL_BF16 = 2,
     ASSAY_KERNEL_E4M3FN = 3, /* OCP: no infinity, largest 448 */
+    ASSAY_KERNEL_E4M3FNUZ = 4,
+    ASSAY_KERNEL_E5M2 = 5,
+    ASSAY_KERNEL_E5M2FNUZ = 6,
+    /* 6- and 4-bit codes are a byte each, in its low bits */
+    ASSAY_KERNEL_E2M3 = 7,
+    ASSAY_KERNEL_E3M2 = 8,
+    ASSAY_KERNEL_E2M1 = 9,
     ASSAY_KERNEL_INT8 = 10,
 };
 
@@ -46,6 +53,13 @@ enum assay_kernel_format {
 enum assay_kernel_scale {
     ASSAY_KERNEL_SCALE_NONE = 0,
     ASSAY_KERNEL_SCALE_F32_PER_TENSOR = 1, /* one float for all of a tensor */
+    ASSAY_KERNEL_SCALE_F32_PER_HEAD = 2,    /* [b, h] */
+    ASSAY_KERNEL_SCALE_F32_PER_TOKEN = 3,   /* [b, s, h] */
+    ASSAY_KERNEL_SCALE_F32_PER_CHANNEL = 4, /* [b, h, d] */
+    /* one byte, 2^(byte - 127), for 32 channels of a token: [b, s, h, d / 32],
+       or for v and its recipes' token order 32 tokens of a channel: [b, h,
+       4 * ceil(s / 128), d]; HACKING.md, "Quantizers" */
+    ASSAY_KERNEL_SCALE_E8M0_PER_1X32 = 5,
 };
 
 enum assay_kernel_workload {
