@@ -135,6 +135,10 @@ static void write_rounding(FILE *to)
         float max = assay_format_max(f);
         write_around(to, f, max);
         write_around(to, f, max + assay_format_ulp(f, max));
+        if (f->top == ASSAY_TOP_INTEGER) { /* one more below zero */
+            write_around(to, f, max + 1.5f);
+            write_around(to, f, max + 2);
+        }
     }
 }
 
@@ -247,6 +251,8 @@ static void write_blocks(FILE *to)
             write_amax(to, "one", rule, f, 1);
             write_amax(to, "max", rule, f, max);
             write_amax(to, "small-max", rule, f, max * 0x1p-130f);
+            /* below it a quotient is subnormal, a product may not be */
+            write_amax(to, "max-of-normal", rule, f, max * 0x1p-126f);
             write_amax(to, "one-and-a-half", rule, f, 12);
             write_amax(to, "one-and-a-half-odd", rule, f, 24);
             write_amax(to, "one-and-three-quarters", rule, f, 1.75f);

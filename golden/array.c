@@ -68,6 +68,26 @@ static enum assay_status read_raw(const char *path, struct npy *out,
     return st;
 }
 
+/* Containers that somebody took for raw words. */
+static enum assay_status refuse_container(const struct npy *x,
+                                          struct assay_error *err)
+{
+    static const struct {
+        const char *magic, *what;
+    } known[] = {
+        { "\x93NUMPY", "an .npy file; give it that suffix" },
+        { "PK\3\4", "a zip or .npz archive, which is not read" },
+        { "\x89HDF\r\n", "an HDF5 file, which is not read" },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const size_t n = strlen(known[i].magic);
+        if (x->count >= (int64_t)n && memcmp(x->data, known[i].magic, n) == 0)
+            return assay_fail(err, ASSAY_FORMAT, "begins like %s",
+                              known[i].what);
+    }
+    return ASSAY_OK;
+}
+
 enum assay_status array_read(const char *path, struct array *out,
                              struct assay_error *err)
 {
@@ -80,6 +100,8 @@ enum assay_status array_read(const char *path, struct array *out,
                                ? read_stream(&out->npy, err)
                                : read_raw(path, &out->npy, err);
     out->npy.shape[0] = out->npy.count;
+    if (st == ASSAY_OK)
+        st = refuse_container(&out->npy, err);
     if (st == ASSAY_OK)
         return st;
     return assay_fail_in(err, st, "%s", input_path(array_name(path)).s);

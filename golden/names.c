@@ -85,11 +85,23 @@ static int edits(const char *a, const char *b)
     return d[n][m];
 }
 
+static const struct alias {
+    const char *what, *theirs, *ours;
+} aliases[] = {
+#define ALIAS(what, theirs, ours) { what, theirs, ours },
+#include "golden/alias.def"
+#undef ALIAS
+};
+
 const char *names_nearest(const struct names *n, const char *word)
 {
     const char *best = NULL;
     const size_t length = strlen(word);
     int best_edits = length < 6 ? 2 : (int)length / 3 + 1;
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(n->what, aliases[i].what) == 0 &&
+            strcasecmp(word, aliases[i].theirs) == 0)
+            return aliases[i].ours;
     if (length < 2 || length > LONGEST)
         return NULL;
     for (int i = 0; i < n->count; i++)

@@ -154,7 +154,9 @@ static enum assay_status take_type(struct cursor *c, struct npy *out,
     for (size_t i = 0; i < NPY_TYPES; i++)
         snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
                  i ? ", " : "", types[i].descr);
-    return assay_fail(err, ASSAY_FORMAT, "element type \"%s\" is not one of %s",
+    return assay_fail(err, ASSAY_FORMAT,
+                      "element type \"%s\" is not one of %s; "
+                      "bf16 words are <u2, narrow codes |u1",
                       descr, all);
 }
 

@@ -440,8 +440,8 @@ enum assay_status assay_blocks_check(const struct assay_blocks *b,
     int64_t n;
     if (b->format->bits > 8 || b->format->top == ASSAY_TOP_POWER)
         return assay_fail(err, ASSAY_USAGE,
-                          "block scales are for elements of at most 8 bits, "
-                          "%s is not one",
+                          "block scales are for elements of at most 8 bits "
+                          "that are no scales themselves, %s is not one",
                           b->format->name);
     if (b->block < 1)
         return assay_fail(err, ASSAY_SHAPE,

@@ -259,11 +259,14 @@ static const struct bad {
     { HEADER(">f4", "False", "(2, 3)"),
       "element type >f4 is big-endian, only little-endian is read" },
     { HEADER("<f8", "False", "(2, 3)"),
-      "element type \"<f8\" is not one of <f4, <f2, |u1, |i1, <u2, <u4" },
+      "element type \"<f8\" is not one of <f4, <f2, |u1, |i1, <u2, <u4; "
+      "bf16 words are <u2, narrow codes |u1" },
     { HEADER("<V1", "False", "(2, 3)"),
-      "element type \"<V1\" is not one of <f4, <f2, |u1, |i1, <u2, <u4" },
+      "element type \"<V1\" is not one of <f4, <f2, |u1, |i1, <u2, <u4; "
+      "bf16 words are <u2, narrow codes |u1" },
     { HEADER("", "False", "(2, 3)"),
-      "element type \"\" is not one of <f4, <f2, |u1, |i1, <u2, <u4" },
+      "element type \"\" is not one of <f4, <f2, |u1, |i1, <u2, <u4; "
+      "bf16 words are <u2, narrow codes |u1" },
     { "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}",
       "elements are structures, only plain types are read" },
     { HEADER("<f4", "True", "(2, 3)"),

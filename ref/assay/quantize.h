@@ -80,7 +80,7 @@ ASSAY_API const struct assay_quantizer *assay_quantizer_find(const char *name);
 struct assay_tensor {
     int64_t b, s, h, d;
     enum assay_token_order order; /* of BLOCK_TOKENS */
-    double clip; /* binary32 scales are those of amax * clip; 0 means 1 */
+    double clip; /* binary32 scales: max / clip for max; 0 means 1 */
 };
 
 /* One quantized tensor. The arrays are the payload's own. */
