@@ -6,7 +6,7 @@ check_programs_ref = \
 	tests/check_merge tests/check_metrics tests/check_operand \
 	tests/check_pack tests/check_problem tests/check_quantize \
 	tests/check_quantize_vectors tests/check_recipe \
-	tests/check_recipe_vectors tests/check_rotate tests/check_scale_rule \
+	tests/check_recipe_bounds tests/check_recipe_vectors tests/check_rotate tests/check_scale_rule \
 	tests/check_smooth tests/check_split tests/check_tile \
 	tests/check_tile_vectors tests/check_transport \
 	tests/check_transport_packed
@@ -147,3 +147,9 @@ tests_check_transport_packed_SOURCES = tests/check_transport_packed.c \
 tests_check_transport_packed_CPPFLAGS = $(tests_cppflags)
 tests_check_transport_packed_CFLAGS = $(tests_cflags)
 tests_check_transport_packed_LDADD = $(tests_ref) -lm
+
+tests_check_recipe_bounds_SOURCES = tests/check_recipe_bounds.c \
+	tests/check_values.c tests/check_assay.c
+tests_check_recipe_bounds_CPPFLAGS = $(tests_cppflags)
+tests_check_recipe_bounds_CFLAGS = $(tests_cflags)
+tests_check_recipe_bounds_LDADD = $(tests_ref) -lm
