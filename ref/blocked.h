@@ -29,6 +29,22 @@ struct blocked_job {
     double *lse;
 };
 
+/* Rows of P in the order of their blocks, `width` of whole frames. */
+static inline struct assay_blocks blocked_p(const struct blocked_job *job,
+                                            int64_t rows, int64_t width)
+{
+    const struct assay_scale_rule *rule =
+        assay_scale_rule_get(ASSAY_SCALE_RULE_FLOOR);
+    return (struct assay_blocks){ .format = job->p_format,
+                                  .rule = rule,
+                                  .rounding = rule->rounding,
+                                  .overflow = ASSAY_SATURATE,
+                                  .block = ASSAY_BLOCK_TOKENS,
+                                  .outer = rows,
+                                  .length = width,
+                                  .inner = 1 };
+}
+
 enum assay_status blocked_f32(const struct blocked_job *job,
                               const struct assay_run *run,
                               struct assay_error *err);

@@ -8,6 +8,8 @@
  * tile is done, which is what fixes the rounding of a narrow P.
  */
 
+#include "row_max.h"
+
 struct rows {
     REAL *s;   /* [BLOCKED_QUERY_TILE][key_tile] scores, then P */
     REAL *t;   /* the same, for forms that make bits of scores */
@@ -69,25 +71,6 @@ static enum assay_status rows_new(const struct blocked_job *job, struct rows *w,
     return ASSAY_OK;
 }
 
-/* Lanes fix the order of a reduction, whatever registers the compiler uses.
- * A NaN never wins here; it reaches the result through the sum of P. */
-ASSAY_CLONES
-static REAL row_max(int64_t n, const REAL *restrict x)
-{
-    REAL lane[16], top = -INFINITY;
-    int64_t j = 0;
-    for (int u = 0; u < 16; u++)
-        lane[u] = -INFINITY;
-    for (; j + 16 <= n; j += 16)
-        for (int u = 0; u < 16; u++)
-            lane[u] = x[j + u] > lane[u] ? x[j + u] : lane[u];
-    for (; j < n; j++)
-        top = x[j] > top ? x[j] : top;
-    for (int u = 0; u < 16; u++)
-        top = lane[u] > top ? lane[u] : top;
-    return top;
-}
-
 ASSAY_CLONES
 static double row_sum(int64_t n, const REAL *restrict x)
 {
@@ -122,18 +105,7 @@ static void round_blocks(const struct blocked_job *job, struct rows *w,
                          int64_t rows, int64_t n)
 {
     const int64_t width = (n + ASSAY_FRAME - 1) / ASSAY_FRAME * ASSAY_FRAME;
-    const struct assay_scale_rule *rule =
-        assay_scale_rule_get(ASSAY_SCALE_RULE_FLOOR);
-    const struct assay_blocks blocks = {
-        .format = job->p_format,
-        .rule = rule,
-        .rounding = rule->rounding,
-        .overflow = ASSAY_SATURATE,
-        .block = ASSAY_BLOCK_TOKENS,
-        .outer = rows,
-        .length = width,
-        .inner = 1,
-    };
+    const struct assay_blocks blocks = blocked_p(job, rows, width);
     int slot[ASSAY_FRAME / 4]; /* four neighbours stay together */
     for (int c = 0; c < ASSAY_FRAME / 4; c++)
         slot[c] = assay_token_slot(job->order, 4 * c);

@@ -136,21 +136,6 @@ static inline double step_of(const struct assay_format *format, float p)
         << 23);
 }
 
-static struct assay_blocks blocks_of(const struct blocked_job *job,
-                                     int64_t width)
-{
-    const struct assay_scale_rule *rule =
-        assay_scale_rule_get(ASSAY_SCALE_RULE_FLOOR);
-    return (struct assay_blocks){ .format = job->p_format,
-                                  .rule = rule,
-                                  .rounding = rule->rounding,
-                                  .overflow = ASSAY_SATURATE,
-                                  .block = ASSAY_BLOCK_TOKENS,
-                                  .outer = 1,
-                                  .length = width,
-                                  .inner = 1 };
-}
-
 /* A row of P to the order of its blocks, with zeros to the end of a frame. */
 static int64_t to_blocks(const struct blocked_job *job, int64_t n,
                          const float *p, float *blocks)
@@ -179,7 +164,7 @@ static void round_p(const struct blocked_job *job, struct scratch *x, int64_t n,
         return;
     }
     const struct assay_blocks b =
-        blocks_of(job, to_blocks(job, n, p, x->blocks));
+        blocked_p(job, 1, to_blocks(job, n, p, x->blocks));
     assay_blocks_round(&b, x->blocks, x->blocks);
     for (int64_t j = 0; j < n; j++)
         p[j] = from_blocks(job, j, x->blocks);
@@ -194,7 +179,7 @@ static void fill_steps(const struct blocked_job *job, struct scratch *x,
         return;
     }
     const int64_t width = to_blocks(job, n, x->p_high, x->blocks);
-    const struct assay_scale_rule *rule = blocks_of(job, width).rule;
+    const struct assay_scale_rule *rule = blocked_p(job, 1, width).rule;
     for (int64_t at = 0; at < width; at += ASSAY_BLOCK_TOKENS) {
         float top = 0;
         for (int64_t j = at; j < at + ASSAY_BLOCK_TOKENS; j++)

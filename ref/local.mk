@@ -26,7 +26,7 @@ ref_libref_la_SOURCES = \
 	ref/jitter.c ref/jitter.h ref/memory.c ref/merge.c ref/metrics.c \
 	ref/operand.c ref/pack.c ref/problem.c ref/quantize.c \
 	ref/quantize_blocks.c ref/quantize_blocks.h ref/recipe.c \
-	ref/rotate.c ref/round.h ref/scale_rule.c ref/scale_rule.h \
+	ref/rotate.c ref/round.h ref/row_max.h ref/scale_rule.c ref/scale_rule.h \
 	ref/smooth.c ref/softmax_coded.c ref/softmax_coded.h ref/split.c \
 	ref/stage.c ref/tile.c ref/tile_k.c ref/tile_layout.h ref/tile_v.c \
 	ref/tokens.c ref/transport.c ref/transport_send.c ref/vexp.c \

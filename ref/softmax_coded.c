@@ -12,6 +12,9 @@
 
 #include "bits.h"
 
+#define REAL float
+#include "row_max.h"
+
 /* U32: 2^23 an octave, so a whole number is a binary32. */
 static const float U32_UNIT = 0x1p23f;
 static const float U32_BIAS = 1064866816.0f; /* (127 - 0.05798) * 2^23 */
@@ -31,23 +34,6 @@ double softmax_unit(const struct assay_softmax_form *form)
     case ASSAY_KIND_BYTE: return (double)BYTE_UNIT;
     default: return 1;
     }
-}
-
-ASSAY_CLONES
-static float largest(int64_t n, const float *x)
-{
-    float lane[16], top = -INFINITY;
-    int64_t j = 0;
-    for (int u = 0; u < 16; u++)
-        lane[u] = -INFINITY;
-    for (; j + 16 <= n; j += 16)
-        for (int u = 0; u < 16; u++)
-            lane[u] = x[j + u] > lane[u] ? x[j + u] : lane[u];
-    for (; j < n; j++)
-        top = x[j] > top ? x[j] : top;
-    for (int u = 0; u < 16; u++)
-        top = lane[u] > top ? lane[u] : top;
-    return top;
 }
 
 /* The conversion saturates at 0 and takes NaN for 0. */
@@ -71,11 +57,11 @@ static void times(int64_t n, float by, float *s)
 
 static void u32_row(int64_t n, float start, float *s, struct softmax_row *row)
 {
-    const float top = largest(n, s) + start;
+    const float top = row_max(n, s) + start;
     bits_of_scores(n, start, s);
     if (!(top > U32_GATE))
         return;
-    float most = fmaxf(1, largest(n, s));
+    float most = fmaxf(1, row_max(n, s));
     if (!(most > E4M3_MAX))
         return;
     row->alpha = 1 / most;
@@ -106,7 +92,7 @@ static void codes_of_scores(int64_t n, float start, float *s)
 static void byte_row(bool nearest, int64_t n, float start, float *s,
                      struct softmax_row *row)
 {
-    const float top = largest(n, s) + start;
+    const float top = row_max(n, s) + start;
     float back = 0;
     if (top > BYTE_GATE) {
         back = top - BYTE_BIAS;
@@ -131,7 +117,7 @@ void softmax_coded_row(const struct assay_softmax_form *form, bool added,
 {
     row->alpha = 1;
     if (!added) {
-        row->m = largest(n, s);
+        row->m = row_max(n, s);
         row->alpha = 0; /* of sums that are zero */
         if (!isfinite(row->m))
             row->m = 0;
