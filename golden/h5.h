@@ -97,6 +97,15 @@ enum assay_status h5_read_data(const char *path, hid_t in, const char *name,
 enum assay_status h5_data_format(const char *path, hid_t in, const char *name,
                                  char **format, struct assay_error *err);
 
+/* Another text attribute of a dataset that is there. Reading gives NULL where
+ * it has none of that name; else free(). */
+enum assay_status h5_write_data_text(const char *path, hid_t in,
+                                     const char *name, const char *key,
+                                     const char *text, struct assay_error *err);
+enum assay_status h5_read_data_text(const char *path, hid_t in,
+                                    const char *name, const char *key,
+                                    char **text, struct assay_error *err);
+
 /* Hash of names, attributes, types, shapes and data hashes under a group,
  * independent of the order they were written in. */
 enum assay_status h5_content_hash(const char *path, hid_t in, const char *group,

@@ -333,3 +333,30 @@ enum assay_status h5_data_format(const char *path, hid_t in, const char *name,
         H5Dclose(set);
     return st;
 }
+
+enum assay_status h5_write_data_text(const char *path, hid_t in,
+                                     const char *name, const char *key,
+                                     const char *text, struct assay_error *err)
+{
+    hid_t set;
+    enum assay_status st = open_data(path, in, name, &set, err);
+    if (st == ASSAY_OK)
+        st = h5_write_text(path, set, key, text, err);
+    if (set >= 0)
+        H5Dclose(set);
+    return st;
+}
+
+enum assay_status h5_read_data_text(const char *path, hid_t in,
+                                    const char *name, const char *key,
+                                    char **text, struct assay_error *err)
+{
+    hid_t set;
+    *text = NULL;
+    enum assay_status st = open_data(path, in, name, &set, err);
+    if (st == ASSAY_OK && H5Aexists(set, key) > 0)
+        st = h5_read_text(path, set, key, text, err);
+    if (set >= 0)
+        H5Dclose(set);
+    return st;
+}

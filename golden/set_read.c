@@ -302,18 +302,42 @@ enum assay_status assay_set_read_exact(const struct assay_set *set, size_t i,
     return in_case(set, i, st, err);
 }
 
+/* A dataset made in another way than this program's row says; sets written
+ * before there were such attributes have none. */
+static enum assay_status expect_data_text(const char *path, hid_t in,
+                                          const char *name, const char *key,
+                                          const char *want,
+                                          struct assay_error *err)
+{
+    char *text;
+    enum assay_status st = h5_read_data_text(path, in, name, key, &text, err);
+    if (st == ASSAY_OK && text && strcmp(text, want) != 0)
+        st = assay_fail(err, ASSAY_FORMAT,
+                        "%s: %s has the %s \"%.40s\", the recipe's is %s", path,
+                        name, key, text, want);
+    free(text);
+    return st;
+}
+
 /* The scales of a payload, and what V's blocks have beside. */
 static enum assay_status read_scales(const char *path, hid_t group,
                                      const char *name,
                                      const struct h5_shape *of,
+                                     const struct assay_quantizer *how,
                                      struct assay_payload *out,
                                      struct assay_error *err)
 {
     char dataset[32];
     const struct h5_shape shape = shape_scales(out->scale, of);
-    enum assay_status st;
     out->n_scales = h5_shape_count(&shape);
     snprintf(dataset, sizeof dataset, "%s_scale", name);
+    enum assay_status st = expect_data_text(
+        path, group, dataset, "rule", assay_quantizer_rule_name(how), err);
+    if (st == ASSAY_OK && out->scale == ASSAY_SCALE_BLOCK_TOKENS)
+        st = expect_data_text(path, group, dataset, "token_order",
+                              assay_token_order_name(out->tensor.order), err);
+    if (st != ASSAY_OK)
+        return st;
     if (!is_e8m0(out->scale))
         return read_array(path, group, dataset, H5_F32, shape, &out->scales,
                           err);
@@ -349,11 +373,13 @@ read_payload(const char *path, hid_t group, const char *name,
         return assay_fail(err, ASSAY_FORMAT,
                           "%s: %s is %s, the recipe's payload is %s", path,
                           name, own->name, out->format->name);
-    st = read_array(path, group, name, type_of_codes(own), shape, &out->codes,
-                    err);
+    st = expect_data_text(path, group, name, "quantizer", quantizer->name, err);
+    if (st == ASSAY_OK)
+        st = read_array(path, group, name, type_of_codes(own), shape,
+                        &out->codes, err);
     if (st != ASSAY_OK || out->scale == ASSAY_SCALE_NONE)
         return st;
-    return read_scales(path, group, name, &shape, out, err);
+    return read_scales(path, group, name, &shape, quantizer, out, err);
 }
 
 static enum assay_status read_payloads(const char *path, hid_t group,

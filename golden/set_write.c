@@ -181,44 +181,70 @@ static enum assay_status write_exact(const char *path, hid_t group,
                          e->bar_lse, err);
 }
 
+/* Scales say their kind and rule; V's blocks have their order and past too. */
+static enum assay_status write_scales(const char *path, hid_t group,
+                                      const char *name,
+                                      const struct h5_shape *of,
+                                      const struct assay_quantizer *how,
+                                      const struct assay_payload *payload,
+                                      struct assay_error *err)
+{
+    char dataset[32];
+    const struct h5_shape shape = shape_scales(payload->scale, of);
+    const bool e8m0 = is_e8m0(payload->scale);
+    enum assay_status st;
+    snprintf(dataset, sizeof dataset, "%s_scale", name);
+    if ((st = h5_write_data(
+             path, group, dataset, e8m0 ? H5_U8 : H5_F32, &shape,
+             assay_scale_get(payload->scale)->name,
+             e8m0 ? (const void *)payload->e8m0 : payload->scales, err)) !=
+            ASSAY_OK ||
+        (st = h5_write_data_text(path, group, dataset, "rule",
+                                 assay_quantizer_rule_name(how), err)) !=
+            ASSAY_OK ||
+        payload->scale != ASSAY_SCALE_BLOCK_TOKENS ||
+        (st = h5_write_data_text(path, group, dataset, "token_order",
+                                 assay_token_order_name(payload->tensor.order),
+                                 err)) != ASSAY_OK)
+        return st;
+    snprintf(dataset, sizeof dataset, "%s_past", name);
+    return h5_write_data(path, group, dataset, H5_U8, &shape,
+                         payload->format->name, payload->past, err);
+}
+
 static enum assay_status write_payload(const char *path, hid_t group,
                                        const char *name,
                                        const struct h5_shape *shape,
+                                       enum assay_quantizer_id id,
                                        const struct assay_payload *payload,
                                        struct assay_error *err)
 {
-    char scale_name[32];
-    const struct h5_shape scales = shape_scales(payload->scale, shape);
-    const bool e8m0 = is_e8m0(payload->scale);
+    const struct assay_quantizer *how = assay_quantizer_get(id);
     enum assay_status st =
         h5_write_data(path, group, name, type_of_codes(payload->format), shape,
                       payload->format->name, payload->codes, err);
+    if (st == ASSAY_OK)
+        st = h5_write_data_text(path, group, name, "quantizer", how->name, err);
     if (st != ASSAY_OK || payload->scale == ASSAY_SCALE_NONE)
         return st;
-    snprintf(scale_name, sizeof scale_name, "%s_scale", name);
-    st = h5_write_data(path, group, scale_name, e8m0 ? H5_U8 : H5_F32, &scales,
-                       assay_scale_get(payload->scale)->name,
-                       e8m0 ? (const void *)payload->e8m0 : payload->scales,
-                       err);
-    if (st != ASSAY_OK || payload->scale != ASSAY_SCALE_BLOCK_TOKENS)
-        return st;
-    snprintf(scale_name, sizeof scale_name, "%s_past", name);
-    return h5_write_data(path, group, scale_name, H5_U8, &scales,
-                         assay_token_order_name(payload->tensor.order),
-                         payload->past, err);
+    return write_scales(path, group, name, shape, how, payload, err);
 }
 
 static enum assay_status write_payloads(const char *path, hid_t group,
                                         const struct assay_problem *p,
+                                        const struct assay_recipe *r,
                                         const struct assay_payloads *x,
                                         struct assay_error *err)
 {
     struct h5_shape q = shape_q(p), k = shape_k(p), v = shape_v(p),
                     mean = shape_k_mean(p);
     enum assay_status st;
-    if ((st = write_payload(path, group, "q", &q, &x->q, err)) != ASSAY_OK ||
-        (st = write_payload(path, group, "k", &k, &x->k, err)) != ASSAY_OK ||
-        (st = write_payload(path, group, "v", &v, &x->v, err)) != ASSAY_OK ||
+    if ((st = write_payload(path, group, "q", &q, r->q, &x->q, err)) !=
+            ASSAY_OK ||
+        (st = write_payload(path, group, "k", &k, r->k, &x->k, err)) !=
+            ASSAY_OK ||
+        (st = write_payload(path, group, "v", &v, r->v, &x->v, err)) !=
+            ASSAY_OK ||
         !x->k_mean)
         return st;
     return h5_write_data(path, group, "k_mean", H5_F32, &mean, NULL, x->k_mean,
@@ -240,7 +266,11 @@ static enum assay_status write_answer(const char *path, hid_t in,
         (st = h5_write_text(path, group, "softmax_form",
                             assay_softmax_get(a->recipe->softmax)->name,
                             err)) == ASSAY_OK &&
-        (st = write_payloads(path, group, p, &a->payloads, err)) == ASSAY_OK &&
+        (st = h5_write_text(path, group, "promise",
+                            assay_promise_name(a->recipe->promise), err)) ==
+            ASSAY_OK &&
+        (st = write_payloads(path, group, p, a->recipe, &a->payloads, err)) ==
+            ASSAY_OK &&
         (st = h5_write_data(path, group, "o", H5_F32, &o, NULL, a->o, err)) ==
             ASSAY_OK &&
         (st = h5_write_data(path, group, "lse", H5_F64, &rows, NULL, a->lse,

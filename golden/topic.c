@@ -178,7 +178,7 @@ static void fill_recipe(int i, struct topic_row *r)
     flag(r, recipe->p_blocks);
     text(r, assay_format_get(recipe->out_format)->name);
     text(r, assay_softmax_get(recipe->softmax)->name);
-    text(r, recipe->promise == ASSAY_PROMISE_EXACT ? "exact" : "model");
+    text(r, assay_promise_name(recipe->promise));
     text(r, recipe->about);
 }
 
@@ -197,10 +197,7 @@ static void fill_quantizer(int i, struct topic_row *r)
     text(r, q->operands);
     text(r, assay_format_get(q->format)->name);
     text(r, assay_scale_get(q->scale)->name);
-    text(r, q->scale == ASSAY_SCALE_NONE ? "-"
-            : q->scale >= ASSAY_SCALE_BLOCK
-                ? assay_scale_rule_get(q->scale_rule)->name
-                : assay_f32_rule_get(q->f32_rule)->name);
+    text(r, assay_quantizer_rule_name(q));
     text(r, q->prepares ? assay_rotation_order_get(q->prepare)->name : "-");
     text(r, assay_overflow_get(q->overflow)->name);
     text(r, q->about);

@@ -161,12 +161,13 @@ static bool print_tables(const struct assay_set *set,
     static const struct column recipe[] = {
         { "CASE", COLUMN_LONG },
         { "RECIPE", COLUMN_TEXT },
+        { "PROMISE", COLUMN_TEXT },
         { "FORM", COLUMN_EXTRA },
         { "COSINE", COLUMN_NUMBER },
         { "WORST ROW", COLUMN_NUMBER },
         { "MAE", COLUMN_EXTRA | COLUMN_NUMBER },
         { "MAX ERROR", COLUMN_EXTRA | COLUMN_NUMBER },
-        { "REL L2", COLUMN_NUMBER },
+        { "REL L2", COLUMN_EXTRA | COLUMN_NUMBER },
         { "LSE NATS", COLUMN_NUMBER },
         { "JITTER LSE", COLUMN_NUMBER },
     };
@@ -181,7 +182,7 @@ static bool print_tables(const struct assay_set *set,
     }
     printf("\nexact answers (bars: largest error, against sums of twice the "
            "width)\n");
-    struct table *t = table_new(about, 6), *r = table_new(recipe, 10);
+    struct table *t = table_new(about, 6), *r = table_new(recipe, 11);
     if (!t || !r)
         return false;
     for (size_t i = 0; i < n; i++) {
@@ -200,14 +201,15 @@ static bool print_tables(const struct assay_set *set,
             table_row(r);
             table_text(r, 0, c->about.name);
             table_text(r, 1, s->recipe->name);
-            table_text(r, 2, assay_softmax_get(s->recipe->softmax)->name);
-            table_printf(r, 3, "%.8f", s->distance.cosine);
-            table_printf(r, 4, "%.6f", s->distance.worst_row_cosine);
-            table_printf(r, 5, "%.2e", s->distance.mae);
-            table_printf(r, 6, "%.2e", s->distance.max_error);
-            table_printf(r, 7, "%.2e", s->distance.rel_l2);
-            table_printf(r, 8, "%.2e", s->distance.lse_max);
-            table_printf(r, 9, "%.2e", s->jitter_lse);
+            table_text(r, 2, assay_promise_name(s->recipe->promise));
+            table_text(r, 3, assay_softmax_get(s->recipe->softmax)->name);
+            table_printf(r, 4, "%.8f", s->distance.cosine);
+            table_printf(r, 5, "%.6f", s->distance.worst_row_cosine);
+            table_printf(r, 6, "%.2e", s->distance.mae);
+            table_printf(r, 7, "%.2e", s->distance.max_error);
+            table_printf(r, 8, "%.2e", s->distance.rel_l2);
+            table_printf(r, 9, "%.2e", s->distance.lse_max);
+            table_printf(r, 10, "%.2e", s->jitter_lse);
         }
     }
     bool ok = table_print(t, stdout);
@@ -232,6 +234,8 @@ static json_t *case_json(const struct shown_case *c)
         json_object_set_new(
             r, "softmax_form",
             json_string(assay_softmax_get(s->recipe->softmax)->name));
+        json_object_set_new(
+            r, "promise", json_string(assay_promise_name(s->recipe->promise)));
         json_object_set_new(r, "distance", json_distance(&s->distance));
         json_object_set_new(r, "jitter_lse_nats", json_number(s->jitter_lse));
         json_object_set_new(recipes, s->recipe->name, r);

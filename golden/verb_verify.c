@@ -158,6 +158,16 @@ static bool same_payload(const struct assay_payload *a,
            (!a->past || memcmp(a->past, b->past, (size_t)a->n_scales) == 0);
 }
 
+static bool same_payloads(const struct assay_problem *p,
+                          const struct assay_payloads *a,
+                          const struct assay_payloads *b)
+{
+    const size_t mean = (size_t)(p->b * p->hk * p->dk) * sizeof *a->k_mean;
+    return same_payload(&a->q, &b->q) && same_payload(&a->k, &b->k) &&
+           same_payload(&a->v, &b->v) &&
+           (!a->k_mean || memcmp(a->k_mean, b->k_mean, mean) == 0);
+}
+
 static bool same_bits(const struct assay_problem *p,
                       const struct assay_answer *a,
                       const struct assay_answer *b)
@@ -183,9 +193,7 @@ static struct finding compare_answer(const struct assay_problem *p,
     const double luck_lse = luck(false, 16);
     struct finding f = { same_bits(p, a, b) ? SAME_BITS : SAME_WITHIN, 0, 0 };
     int64_t n = assay_problem_rows(p);
-    if (!same_payload(&a->payloads.q, &b->payloads.q) ||
-        !same_payload(&a->payloads.k, &b->payloads.k) ||
-        !same_payload(&a->payloads.v, &b->payloads.v))
+    if (!same_payloads(p, &a->payloads, &b->payloads))
         f.same = DIFFERENT;
     if (f.same == SAME_BITS) /* NaN and all */
         return f;

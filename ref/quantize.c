@@ -76,6 +76,17 @@ const struct assay_quantizer *assay_quantizer_find(const char *name)
     return NULL;
 }
 
+const char *assay_quantizer_rule_name(const struct assay_quantizer *q)
+{
+    switch (q->scale) {
+    case ASSAY_SCALE_NONE: return "-";
+    case ASSAY_SCALE_BLOCK:
+    case ASSAY_SCALE_BLOCK_TOKENS:
+        return assay_scale_rule_get(q->scale_rule)->name;
+    default: return f32_rules[q->f32_rule].name;
+    }
+}
+
 /* ---- binary32 scales ---- */
 
 /* How far apart the scales of neighbours along each axis are. */

@@ -73,6 +73,11 @@ const struct assay_softmax_form *assay_softmax_find(const char *name)
     return NULL;
 }
 
+const char *assay_promise_name(enum assay_promise promise)
+{
+    return promise == ASSAY_PROMISE_EXACT ? "exact" : "model";
+}
+
 static struct assay_recipe in_form[ASSAY_RECIPES][ASSAY_SOFTMAXES];
 
 static void fill_forms(void)

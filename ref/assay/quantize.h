@@ -75,6 +75,9 @@ assay_f32_rule_get(enum assay_f32_rule_id id);
 ASSAY_API const struct assay_quantizer *
 assay_quantizer_get(enum assay_quantizer_id id);
 ASSAY_API const struct assay_quantizer *assay_quantizer_find(const char *name);
+/* The rule its scales are found by, binary32 or E8M0; "-" where it has none. */
+ASSAY_API const char *
+assay_quantizer_rule_name(const struct assay_quantizer *quantizer);
 
 /* A tensor [b, s, h, d] and what a quantizer needs to know beside its row. */
 struct assay_tensor {

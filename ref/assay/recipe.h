@@ -74,6 +74,8 @@ ASSAY_API const struct assay_recipe *assay_recipe_find(const char *name);
 ASSAY_API const struct assay_softmax_form *
 assay_softmax_get(enum assay_softmax id);
 ASSAY_API const struct assay_softmax_form *assay_softmax_find(const char *name);
+/* "exact" or "model" */
+ASSAY_API const char *assay_promise_name(enum assay_promise promise);
 
 /* The recipe in another softmax form; static. A form that fixes P's format
  * has no blocks in P, and then V's are in canonical order. */
