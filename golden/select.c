@@ -79,8 +79,8 @@ enum assay_status select_check(const char *list, const char *what,
     return ASSAY_OK;
 }
 
-/* "all", and what a list is that is not there: what the built-in kernels
- * have. f4f4 was merged into mxfp4 upstream. */
+/* "all", and what no list is: what the built-in kernels have. f4f4 was merged
+ * into mxfp4 upstream. */
 static const char ALL_MHA[] =
     "bf16,bf16fp8,i8fp8,fp8,mxfp8,f8f6,f6f8,mxfp6,f6f4,mxfp4";
 static const char DEFAULTS[] = "bf16,e4m3";
@@ -104,28 +104,32 @@ select_item(char *item, size_t size,
             const struct assay_recipe *chosen[ASSAY_RECIPES],
             struct assay_error *err)
 {
-    const struct assay_softmax_form *form = NULL;
     char *at = strchr(item, '@');
-    int match = 0, index;
+    int match = 0, index, form = 0;
+    enum assay_status st = ASSAY_OK;
     if (at) {
         *at = '\0';
-        if (names_find(&names_softmax_forms, at + 1, &index, err) != ASSAY_OK)
-            return err ? err->status : ASSAY_USAGE;
-        form = assay_softmax_get((enum assay_softmax)index);
+        st = names_find(&names_softmax_forms, at + 1, &form, err);
     }
+    if (st != ASSAY_OK)
+        return st;
     today(item, size);
+    const bool all = strcmp(item, "all") == 0;
     for (int i = 0; i < ASSAY_RECIPES; i++) {
         const struct assay_recipe *r =
             assay_recipe_get((enum assay_recipe_id)i);
-        if (fnmatch(item, r->name, 0) != 0)
+        if (all ? !select_has(ALL_MHA, r->name) : fnmatch(item, r->name, 0) != 0)
             continue;
         match++;
-        if (form)
-            r = assay_recipe_in_form(r, form->id);
+        if (at)
+            r = assay_recipe_in_form(r, (enum assay_softmax)form);
         if (chosen[i] && chosen[i] != r)
             return assay_fail(err, ASSAY_USAGE,
-                              "recipe %s in two softmax forms; a set holds one",
-                              r->name);
+                              "recipe %s in two softmax forms, %s and %s; a "
+                              "set holds one",
+                              r->name,
+                              assay_softmax_get(chosen[i]->softmax)->name,
+                              assay_softmax_get(r->softmax)->name);
         chosen[i] = r;
     }
     return match ? ASSAY_OK : names_find(&names_recipes, item, &index, err);
@@ -142,8 +146,8 @@ enum assay_status select_recipes(const char *list,
     if (list && !*list)
         return assay_fail(err, ASSAY_USAGE,
                           "no recipe named; `assay list recipes` lists them");
-    if (!list || strcmp(list, "all") == 0)
-        list = list ? ALL_MHA : DEFAULTS;
+    if (!list)
+        list = DEFAULTS;
     while (st == ASSAY_OK && next_item(&list, item, sizeof item))
         st = select_item(item, sizeof item, chosen, err);
     for (int i = 0; st == ASSAY_OK && i < ASSAY_RECIPES; i++)

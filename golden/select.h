@@ -23,8 +23,10 @@ enum assay_status select_check(const char *list, const char *what,
                                const char *const *names, size_t count,
                                struct assay_error *err);
 
-/* The recipes that a list of NAME or NAME@FORM selects, in table order. "all"
- * is the ten of MHA v4; NULL what the built-in kernels have. */
+/* The recipes that a list selects, in table order: names, globs or "all", the
+ * ten of MHA v4, each with @FORM behind it in another softmax form. A NULL list
+ * is what the built-in kernels have. A retired name is told on stderr.
+ * ASSAY_USAGE with the nearest name, or for a recipe in two forms. */
 enum assay_status select_recipes(const char *list,
                                  const struct assay_recipe *out[ASSAY_RECIPES],
                                  size_t *count, struct assay_error *err);

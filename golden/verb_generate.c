@@ -37,9 +37,8 @@ enum {
 static const struct argp_option keys[] = {
     { "output", 'o', "FILE", 0, "golden set to write (required)", 0 },
     { "recipe", KEY_RECIPE, "LIST", 0,
-      "recipes to emulate: names and globs, with @FORM in another softmax "
-      "form; "
-      "all: the ten of MHA v4; default bf16,e4m3",
+      "recipes to emulate: names and globs, in another softmax form with "
+      "@FORM behind; all is the ten of MHA v4; default bf16,e4m3",
       0 },
     { "precision", KEY_PRECISION, "f32|f64", 0,
       "sums of the exact answer; default f32", 0 },
@@ -104,7 +103,9 @@ static const struct argp argp = {
     "Example:\n"
     "  assay generate data/lm_causal_gqa.safetensors -o heads.h5\n"
     "  assay generate capture.safetensors --layout bshd --mask causal "
-    "--recipe bf16 --precision f64 -o set.h5",
+    "--recipe bf16 --precision f64 -o set.h5\n"
+    "  assay generate capture.safetensors --recipe fp8@gfx950-u32,mxfp8 \\\n"
+    "      -o set.h5",
     NULL,
     NULL,
     NULL
@@ -194,44 +195,59 @@ static void warn_not_finite(const struct assay_case *c, const char *answer,
                 c->name, answer, bad, advice);
 }
 
-/* The recipes that are defined for a case. The others are told; a case for
- * which there is none is an error. */
-static enum assay_status applicable(const struct generate *g,
-                                    const struct assay_case *c,
-                                    const struct assay_recipe **out, size_t *n,
-                                    struct assay_error *err)
+/* The recipes that are defined for a head; the others are told. */
+static size_t applicable(const struct generate *g, const char *name,
+                         const struct assay_problem *p,
+                         const struct assay_recipe *out[ASSAY_RECIPES])
 {
     struct assay_error why;
-    for (size_t i = 0; i < g->n_recipes; i++) {
-        if (assay_recipe_check(g->recipes[i], &c->problem, &why) == ASSAY_OK) {
-            out[(*n)++] = g->recipes[i];
-            continue;
-        }
-        if (g->n_recipes == 1)
-            return assay_fail(err, ASSAY_SHAPE, "%s: %s", c->name, why.text);
-        fprintf(stderr, "assay generate: %s: left out: %s\n", c->name,
-                why.text);
-    }
-    return *n > 0
-               ? ASSAY_OK
-               : assay_fail(err, ASSAY_SHAPE,
-                            "%s: no chosen recipe is defined for it", c->name);
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_recipes; i++)
+        if (assay_recipe_check(g->recipes[i], p, &why) == ASSAY_OK)
+            out[n++] = g->recipes[i];
+        else
+            fprintf(stderr,
+                    "assay generate: recipe %s skipped for head %s: %s\n",
+                    g->recipes[i]->name, name, why.text);
+    if (n == 0)
+        fprintf(stderr, "assay generate: head %s skipped: no recipe is left\n",
+                name);
+    return n;
+}
+
+/* Before anything is computed: whether any recipe is defined for any head. */
+static enum assay_status check_any(const struct generate *g,
+                                   struct assay_error *err)
+{
+    struct assay_error why = { 0 }, one;
+    for (int f = 0; f < g->o->n_files; f++)
+        for (size_t n = 0; n < heads_count(g->heads[f]); n++)
+            for (size_t i = 0; i < g->n_recipes; i++) {
+                enum assay_status st = assay_recipe_check(
+                    g->recipes[i], heads_problem(g->heads[f], n), &one);
+                if (st == ASSAY_OK)
+                    return ASSAY_OK;
+                if (why.status == ASSAY_OK)
+                    assay_fail(&why, st, "%s: %s",
+                               heads_case_name(g->heads[f], n), one.text);
+            }
+    return assay_fail(err, ASSAY_SHAPE,
+                      "no chosen recipe is defined for any head: %s", why.text);
 }
 
 static enum assay_status do_case(struct generate *g, struct assay_case *c,
-                                 struct assay_error *err)
+                                 const struct assay_recipe *const *recipes,
+                                 size_t n, struct assay_error *err)
 {
     struct assay_inputs in;
     struct assay_exact exact = { 0 };
     struct assay_answer answers[ASSAY_RECIPES] = { 0 };
-    const struct assay_recipe *recipes[ASSAY_RECIPES];
-    size_t n = 0;
     struct progress progress;
     struct assay_run run = { .threads = g->o->threads,
                              .progress = progress_step,
                              .context = &progress };
-    enum assay_status st = applicable(g, c, recipes, &n, err);
-    if (st != ASSAY_OK || (st = assay_case_values(c, &in, err)) != ASSAY_OK)
+    enum assay_status st = assay_case_values(c, &in, err);
+    if (st != ASSAY_OK)
         return st;
     progress_begin(&progress, c->name);
     st = answers_exact(&c->problem, &in, g->o->f64, &run, &exact, err);
@@ -265,23 +281,35 @@ static void say_done(const struct assay_case *c)
     free(line);
 }
 
+static enum assay_status do_head(struct generate *g, const struct heads *from,
+                                 size_t i, size_t *count,
+                                 struct assay_error *err)
+{
+    const struct assay_recipe *recipes[ASSAY_RECIPES];
+    struct assay_case c;
+    size_t n = applicable(g, heads_case_name(from, i), heads_problem(from, i),
+                          recipes);
+    if (n == 0)
+        return ASSAY_OK;
+    enum assay_status st = heads_read(from, i, &c, err);
+    if (st != ASSAY_OK)
+        return st;
+    st = do_case(g, &c, recipes, n, err);
+    if (st == ASSAY_OK) {
+        say_done(&c);
+        ++*count;
+    }
+    assay_case_free(&c);
+    return st;
+}
+
 static enum assay_status do_all(struct generate *g, size_t *count,
                                 struct assay_error *err)
 {
     enum assay_status st = ASSAY_OK;
     for (int i = 0; st == ASSAY_OK && i < g->o->n_files; i++)
-        for (size_t n = 0; st == ASSAY_OK && n < heads_count(g->heads[i]);
-             n++) {
-            struct assay_case c;
-            st = heads_read(g->heads[i], n, &c, err);
-            if (st != ASSAY_OK)
-                break;
-            st = do_case(g, &c, err);
-            if (st == ASSAY_OK)
-                say_done(&c);
-            assay_case_free(&c);
-            ++*count;
-        }
+        for (size_t n = 0; st == ASSAY_OK && n < heads_count(g->heads[i]); n++)
+            st = do_head(g, g->heads[i], n, count, err);
     return st;
 }
 
@@ -293,7 +321,8 @@ static enum assay_status generate(struct generate *g, struct assay_error *err)
     if ((st = assay_blas_check(err)) != ASSAY_OK ||
         (st = select_recipes(g->o->recipe, g->recipes, &g->n_recipes, err)) !=
             ASSAY_OK ||
-        (st = open_all(g, err)) != ASSAY_OK)
+        (st = open_all(g, err)) != ASSAY_OK ||
+        (st = check_any(g, err)) != ASSAY_OK)
         return st;
     char *command = command_text(g->o);
     if (!command)
