@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "assay/memory.h"
+#include "assay/smooth.h"
 #include "golden/set.h"
 
 void assay_case_free(struct assay_case *c)
@@ -92,4 +93,25 @@ void assay_answer_free(struct assay_answer *a)
     assay_free(a->jitter.lse);
     assay_free(a->jitter.gain);
     *a = (struct assay_answer){ 0 };
+}
+
+enum assay_status assay_answer_lse_shift(const struct assay_case *c,
+                                         struct assay_answer *a,
+                                         struct assay_error *err)
+{
+    const struct assay_problem *p = &c->problem;
+    struct assay_payloads *x = &a->payloads;
+    float *q = NULL;
+    enum assay_status st;
+    if (!x->k_mean || x->lse_shift)
+        return ASSAY_OK;
+    if ((st = values_of(c->format, assay_problem_q_elems(p), c->q, &q, err)) ==
+            ASSAY_OK &&
+        (st = assay_alloc("an LSE shift", assay_problem_rows(p),
+                          sizeof *x->lse_shift, &x->lse_shift, err)) ==
+            ASSAY_OK)
+        st = assay_k_mean_lse_delta(p, c->format, q, x->k_mean, x->lse_shift,
+                                    err);
+    assay_free(q);
+    return st;
 }

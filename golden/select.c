@@ -118,7 +118,8 @@ select_item(char *item, size_t size,
     for (int i = 0; i < ASSAY_RECIPES; i++) {
         const struct assay_recipe *r =
             assay_recipe_get((enum assay_recipe_id)i);
-        if (all ? !select_has(ALL_MHA, r->name) : fnmatch(item, r->name, 0) != 0)
+        if (all ? !select_has(ALL_MHA, r->name)
+                : fnmatch(item, r->name, 0) != 0)
             continue;
         match++;
         if (at)

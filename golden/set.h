@@ -56,6 +56,12 @@ struct assay_answer {
 };
 void assay_answer_free(struct assay_answer *a);
 
+/* Fills payloads.lse_shift, which a set does not hold, from the case's q and
+ * the answer's K mean; it stays NULL where there is no mean. */
+enum assay_status assay_answer_lse_shift(const struct assay_case *c,
+                                         struct assay_answer *a,
+                                         struct assay_error *err);
+
 /* How a set came to be; strings are the caller's. */
 struct assay_provenance {
     const char *command; /* verb, options and file names, no folders */

@@ -320,12 +320,10 @@ static enum assay_status expect_data_text(const char *path, hid_t in,
 }
 
 /* The scales of a payload, and what V's blocks have beside. */
-static enum assay_status read_scales(const char *path, hid_t group,
-                                     const char *name,
-                                     const struct h5_shape *of,
-                                     const struct assay_quantizer *how,
-                                     struct assay_payload *out,
-                                     struct assay_error *err)
+static enum assay_status
+read_scales(const char *path, hid_t group, const char *name,
+            const struct h5_shape *of, const struct assay_quantizer *how,
+            struct assay_payload *out, struct assay_error *err)
 {
     char dataset[32];
     const struct h5_shape shape = shape_scales(out->scale, of);

@@ -182,23 +182,21 @@ static enum assay_status write_exact(const char *path, hid_t group,
 }
 
 /* Scales say their kind and rule; V's blocks have their order and past too. */
-static enum assay_status write_scales(const char *path, hid_t group,
-                                      const char *name,
-                                      const struct h5_shape *of,
-                                      const struct assay_quantizer *how,
-                                      const struct assay_payload *payload,
-                                      struct assay_error *err)
+static enum assay_status
+write_scales(const char *path, hid_t group, const char *name,
+             const struct h5_shape *of, const struct assay_quantizer *how,
+             const struct assay_payload *payload, struct assay_error *err)
 {
     char dataset[32];
     const struct h5_shape shape = shape_scales(payload->scale, of);
     const bool e8m0 = is_e8m0(payload->scale);
     enum assay_status st;
     snprintf(dataset, sizeof dataset, "%s_scale", name);
-    if ((st = h5_write_data(
-             path, group, dataset, e8m0 ? H5_U8 : H5_F32, &shape,
-             assay_scale_get(payload->scale)->name,
-             e8m0 ? (const void *)payload->e8m0 : payload->scales, err)) !=
-            ASSAY_OK ||
+    if ((st =
+             h5_write_data(path, group, dataset, e8m0 ? H5_U8 : H5_F32, &shape,
+                           assay_scale_get(payload->scale)->name,
+                           e8m0 ? (const void *)payload->e8m0 : payload->scales,
+                           err)) != ASSAY_OK ||
         (st = h5_write_data_text(path, group, dataset, "rule",
                                  assay_quantizer_rule_name(how), err)) !=
             ASSAY_OK ||
@@ -212,12 +210,10 @@ static enum assay_status write_scales(const char *path, hid_t group,
                          payload->format->name, payload->past, err);
 }
 
-static enum assay_status write_payload(const char *path, hid_t group,
-                                       const char *name,
-                                       const struct h5_shape *shape,
-                                       enum assay_quantizer_id id,
-                                       const struct assay_payload *payload,
-                                       struct assay_error *err)
+static enum assay_status
+write_payload(const char *path, hid_t group, const char *name,
+              const struct h5_shape *shape, enum assay_quantizer_id id,
+              const struct assay_payload *payload, struct assay_error *err)
 {
     const struct assay_quantizer *how = assay_quantizer_get(id);
     enum assay_status st =

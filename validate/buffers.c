@@ -58,6 +58,8 @@ enum assay_status buffers_new(const struct assay_case *c,
     const struct assay_format *o = assay_format_get(answer->recipe->out_format);
     *out = (struct buffers){ 0 };
     size_inputs(out, c, answer, input);
+    if (input == ASSAY_KERNEL_PACKED)
+        out->lse_shift = answer->payloads.lse_shift;
     out->list[BUFFER_O].bytes =
         (size_t)assay_problem_o_elems(p) * assay_format_bytes(o);
     out->list[BUFFER_LSE].bytes = (size_t)assay_problem_rows(p) * sizeof(float);
@@ -201,6 +203,8 @@ enum assay_status buffers_collect(const struct buffers *b,
         float value;
         memcpy(&value, lse_words + 4 * r, sizeof value);
         lse[r] = value;
+        if (b->lse_shift)
+            lse[r] += (double)b->lse_shift[r];
     }
     check_edges(b, out);
     count_unwritten(b, p, assay_format_bytes(out_format), out);

@@ -44,6 +44,8 @@ struct buffers {
     unsigned char *image; /* shared: guard, buffer, guard, one after another */
     uint16_t poison16;
     uint32_t poison32;
+    const float
+        *lse_shift; /* put back into the LSE of packed inputs; or NULL */
 };
 
 /* Sizes from case, recipe and input kind; makes the shared image, guards and
@@ -63,7 +65,9 @@ bool buffers_to_device(const struct buffers *b, const struct device *device,
 bool buffers_from_device(const struct buffers *b, const struct device *device,
                          void *const at[BUFFERS]);
 
-/* In the parent: what the kernel changed, wrote and left out. */
+/* In the parent: what the kernel changed, wrote and left out. What the K mean
+ * took off the LSE of packed payloads is put back, as the caller of such a
+ * kernel does it (ROCm/aiter aiter/ops/mha_v4.py). */
 enum assay_status buffers_collect(const struct buffers *b,
                                   const struct assay_problem *p,
                                   const struct assay_format *out_format,

@@ -45,24 +45,34 @@ struct running {
     struct shared *shared;
 };
 
-static void set_tensor(struct assay_kernel_tensor *t,
-                       const struct assay_format *format,
-                       enum assay_scale scale, int64_t tokens, int64_t heads,
-                       int64_t width)
+static void set_strides(struct assay_kernel_tensor *t, int64_t tokens,
+                        int64_t heads, int64_t width)
 {
-    t->format = format->kernel_format;
-    t->scale_mode = assay_scale_get(scale)->kernel_scale;
     t->stride[0] = tokens * heads * width;
     t->stride[1] = heads * width;
     t->stride[2] = width;
     t->stride[3] = 1;
 }
 
+/* Captured words, or what the recipe's quantizer makes of them. */
+static void set_input(struct assay_kernel_tensor *t,
+                      const struct run_request *r, enum assay_quantizer_id how,
+                      int64_t tokens, int64_t heads, int64_t width)
+{
+    const struct assay_quantizer *quantizer = assay_quantizer_get(how);
+    const bool raw = r->input == ASSAY_KERNEL_RAW;
+    const struct assay_format *format =
+        raw ? r->c->format : assay_format_get(quantizer->format);
+    t->format = format->kernel_format;
+    t->scale_mode = assay_scale_get(raw ? ASSAY_SCALE_NONE : quantizer->scale)
+                        ->kernel_scale;
+    set_strides(t, tokens, heads, width);
+}
+
 static struct assay_kernel_job make_job(const struct run_request *r)
 {
     const struct assay_problem *p = &r->c->problem;
     const struct assay_recipe *recipe = r->answer->recipe;
-    const bool raw = r->input == ASSAY_KERNEL_RAW;
     struct assay_kernel_job job = {
         .size = sizeof job,
         .workload = ASSAY_KERNEL_DENSE,
@@ -78,23 +88,12 @@ static struct assay_kernel_job make_job(const struct run_request *r)
         .head_dim_v = p->dv,
         .softmax_scale = p->softmax_scale,
     };
-    const struct assay_format *qk =
-        raw ? r->c->format
-            : assay_format_get(assay_quantizer_get(recipe->q)->format);
-    const struct assay_format *v =
-        raw ? r->c->format
-            : assay_format_get(assay_quantizer_get(recipe->v)->format);
-    set_tensor(&job.q, qk,
-               raw ? ASSAY_SCALE_NONE : assay_quantizer_get(recipe->q)->scale,
-               p->nq, p->hq, p->dk);
-    set_tensor(&job.k, qk,
-               raw ? ASSAY_SCALE_NONE : assay_quantizer_get(recipe->k)->scale,
-               p->nk, p->hk, p->dk);
-    set_tensor(&job.v, v,
-               raw ? ASSAY_SCALE_NONE : assay_quantizer_get(recipe->v)->scale,
-               p->nk, p->hk, p->dv);
-    set_tensor(&job.o, assay_format_get(recipe->out_format), ASSAY_SCALE_NONE,
-               p->nq, p->hq, p->dv);
+    set_input(&job.q, r, recipe->q, p->nq, p->hq, p->dk);
+    set_input(&job.k, r, recipe->k, p->nk, p->hk, p->dk);
+    set_input(&job.v, r, recipe->v, p->nk, p->hk, p->dv);
+    job.o.format = assay_format_get(recipe->out_format)->kernel_format;
+    job.o.scale_mode = ASSAY_KERNEL_SCALE_NONE;
+    set_strides(&job.o, p->nq, p->hq, p->dv);
     return job;
 }
 

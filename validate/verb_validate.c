@@ -239,6 +239,8 @@ static enum assay_status run_answers(struct validate *v, size_t i,
             continue;
         st = assay_set_read_answer(v->set, i, &c->problem, recipes[r], &answer,
                                    err);
+        if (st == ASSAY_OK && (v->o->inputs & ASSAY_KERNEL_PACKED))
+            st = assay_answer_lse_shift(c, &answer, err);
         if (st == ASSAY_OK)
             st = run_recipe(v, &(struct loaded){ c, exact, &answer }, err);
         assay_answer_free(&answer);

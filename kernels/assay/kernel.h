@@ -56,9 +56,10 @@ enum assay_kernel_scale {
     ASSAY_KERNEL_SCALE_F32_PER_HEAD = 2,    /* [b, h] */
     ASSAY_KERNEL_SCALE_F32_PER_TOKEN = 3,   /* [b, s, h] */
     ASSAY_KERNEL_SCALE_F32_PER_CHANNEL = 4, /* [b, h, d] */
-    /* one byte, 2^(byte - 127), for 32 channels of a token: [b, s, h, d / 32],
-       or for v and its recipes' token order 32 tokens of a channel: [b, h,
-       4 * ceil(s / 128), d]; HACKING.md, "Quantizers" */
+    /* one byte, 2^(byte - 127), 255 is NaN. q and k, 32 channels of a token:
+       [b, s, h, ceil(d / 32)]. v, 32 tokens of a channel: [b, h,
+       4 * ceil(s / 128), d]; token t is in block t / 32, or, where P is in FP6
+       (token order "fp6p" of the recipe), in 2 * (t / 64) + (t / 4) % 2 */
     ASSAY_KERNEL_SCALE_E8M0_PER_1X32 = 5,
 };
 
@@ -71,7 +72,11 @@ enum assay_kernel_input {
     /* captured words; the kernel quantizes, to the bit as the recipe says
        (README.md and HACKING.md, "Recipes") */
     ASSAY_KERNEL_RAW = 1,
-    ASSAY_KERNEL_PACKED = 2, /* the recipe's payloads and scales */
+    /* the recipe's payloads and scales, K without its mean where the recipe
+       smooths: the LSE is that of the payloads, the validator puts back what
+       the mean took off it. Where the recipe folds softmax_scale * log2(e)
+       into q (scale_in_q of `assay list recipes`), S = ln 2 * q . k */
+    ASSAY_KERNEL_PACKED = 2,
 };
 
 enum assay_kernel_mask {
