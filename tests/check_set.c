@@ -165,6 +165,40 @@ START_TEST(comes_back)
 }
 END_TEST
 
+/* Case 0 with one answer, written and read. */
+static void one_answer_comes_back(const struct assay_recipe *recipe)
+{
+    struct assay_provenance provenance = { "test" };
+    struct assay_set_writer *w;
+    struct assay_error err = { 0 };
+    struct made_case m;
+    made_case_init(0, &m);
+    for (int r = 0; r < ASSAY_RECIPES; r++)
+        assay_answer_free(&m.answers[r]);
+    made_answer_init(&m.c.problem, recipe, &m.answers[0]);
+    ck_assert_int_eq(assay_set_create(file, &provenance, &w, NULL), ASSAY_OK);
+    ck_assert_msg(assay_set_add(w, &m.c, &m.exact, m.answers, 1, &err) ==
+                      ASSAY_OK,
+                  "%s", err.text);
+    ck_assert_int_eq(assay_set_commit(w, NULL, NULL), ASSAY_OK);
+    struct assay_set *set = open_good(file);
+    same_answers(set, 0, &m);
+    ck_assert_msg(assay_set_check(set, NULL, NULL, &err) == ASSAY_OK, "%s",
+                  err.text);
+    assay_set_close(set);
+    made_case_free(&m);
+}
+
+START_TEST(every_form_comes_back)
+{
+    const struct assay_recipe *recipe =
+        assay_recipe_get((enum assay_recipe_id)_i);
+    for (int form = 0; form < ASSAY_SOFTMAXES; form++)
+        one_answer_comes_back(
+            assay_recipe_in_form(recipe, (enum assay_softmax)form));
+}
+END_TEST
+
 START_TEST(provenance_is_kept)
 {
     made_write_all(file);
@@ -305,6 +339,57 @@ START_TEST(words_are_ours)
     made_case_free(&m);
     free(o);
     free(d);
+}
+END_TEST
+
+/* ---- how a payload was made, for those who decode it ---- */
+
+static const struct {
+    const char *at, *name, *want;
+    size_t bytes; /* of the dataset */
+} said[] = {
+    { "bf16", "promise", "exact", 0 },
+    { "mxfp4", "promise", "model", 0 },
+    { "mxfp4", "softmax_form", "nominal", 0 },
+    { "f6f8", "softmax_form", "gfx950-byte", 0 },
+    { "bf16/q", "quantizer", "bf16", 2 * 3 * 4 * 8 * 2 },
+    { "e4m3/q_scale", "format", "tensor", 4 },
+    { "e4m3/q_scale", "rule", "divide-recip", 4 },
+    { "f6f8/v", "quantizer", "fp8chan", 2 * 5 * 2 * 8 },
+    { "f6f8/v_scale", "format", "channel", 2 * 2 * 8 * 4 },
+    { "f6f8/k_scale", "format", "block", 2 * 5 * 2 * 1 },
+    { "f6f8/k_scale", "rule", "aiter-mxfp6", 2 * 5 * 2 * 1 },
+    { "f6f8/k_mean", "xxh3_128", NULL, 2 * 2 * 8 * 4 },
+    { "mxfp4/k", "quantizer", "mxfp4", 2 * 5 * 2 * 8 },
+    { "mxfp4/v", "quantizer", "mxfp4-v", 2 * 5 * 2 * 8 },
+    { "mxfp4/v_scale", "format", "block-tokens", 2 * 2 * 4 * 8 },
+    { "mxfp4/v_scale", "rule", "aiter-mxfp4-v", 2 * 2 * 4 * 8 },
+    { "mxfp4/v_scale", "token_order", "fp6p", 2 * 2 * 4 * 8 },
+    { "mxfp4/v_past", "format", "e2m1", 2 * 2 * 4 * 8 },
+};
+
+START_TEST(it_is_said_how)
+{
+    char text[64] = "";
+    made_write_all(file);
+    hid_t id = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t group = H5Gopen2(id, "cases/gqa causal/recipes", H5P_DEFAULT);
+    hid_t object = H5Oopen(group, said[_i].at, H5P_DEFAULT);
+    ck_assert_msg(object >= 0, "%s", said[_i].at);
+    hid_t at = H5Aopen(object, said[_i].name, H5P_DEFAULT);
+    ck_assert_msg(at >= 0, "%s of %s", said[_i].name, said[_i].at);
+    hid_t string = H5Aget_type(at);
+    ck_assert_uint_lt(H5Tget_size(string), sizeof text);
+    H5Aread(at, string, text);
+    if (said[_i].want)
+        ck_assert_str_eq(text, said[_i].want);
+    if (said[_i].bytes)
+        ck_assert_uint_eq(H5Dget_storage_size(object), said[_i].bytes);
+    H5Tclose(string);
+    H5Aclose(at);
+    H5Oclose(object);
+    H5Gclose(group);
+    H5Fclose(id);
 }
 END_TEST
 
@@ -477,6 +562,8 @@ int main(void)
     TCase *c = tcase_create("set");
     suite_add_tcase(s, c);
     tcase_add_loop_test(c, comes_back, 0, MADE_CASES);
+    tcase_add_loop_test(c, every_form_comes_back, 0, ASSAY_RECIPES);
+    tcase_add_loop_test(c, it_is_said_how, 0, sizeof said / sizeof *said);
     tcase_add_test(c, provenance_is_kept);
     tcase_add_test(c, order_does_not_count);
     tcase_add_loop_test(c, words_are_ours, 0, 2);

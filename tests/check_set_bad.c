@@ -652,8 +652,24 @@ static const struct {
     { "cases/Wide/v", "xxh3_128", GONE, NULL, 0, "attribute xxh3_128" },
     { "cases/Wide/recipes/bf16", "softmax_form", TEXT, "odd", 0,
       "softmax_form is \"odd\"" },
+    { "cases/Wide/recipes/bf16", "softmax_form", GONE, NULL, 0,
+      "lacks the attribute softmax_form" },
     { "cases/Wide/recipes/bf16/q", "format", TEXT, "f16", 0,
       "the recipe's payload is bf16" },
+    { "cases/Wide/recipes/bf16/v", "quantizer", TEXT, "f16", 0,
+      "v has the quantizer \"f16\", the recipe's is bf16" },
+    { "cases/Wide/recipes/bf16/v", "quantizer", INT, NULL, 1,
+      "quantizer is not a string" },
+    { "cases/gqa causal/recipes/e4m3/k_scale", "rule", TEXT, "divide", 0,
+      "k_scale has the rule \"divide\", the recipe's is divide-recip" },
+    { "cases/gqa causal/recipes/mxfp4/k_scale", "rule", TEXT, "floor", 0,
+      "k_scale has the rule \"floor\", the recipe's is aiter-mxfp4" },
+    { "cases/gqa causal/recipes/mxfp4/v_scale", "token_order", TEXT,
+      "canonical", 0,
+      "v_scale has the token_order \"canonical\", the recipe's is fp6p" },
+    /* another form has P in e4m3, and V's blocks in the other order */
+    { "cases/gqa causal/recipes/mxfp4", "softmax_form", TEXT, "gfx950-byte", 0,
+      "v_scale has the token_order \"fp6p\", the recipe's is canonical" },
 };
 
 START_TEST(attribute)
@@ -697,6 +713,29 @@ START_TEST(attribute)
                   (int)st, err.text);
     ck_assert_msg(!strchr(attributes[_i].at, 'W') || strstr(err.text, "Wide"),
                   "%s", err.text);
+}
+END_TEST
+
+/* Sets of before there were these attributes are read. */
+START_TEST(older)
+{
+    struct assay_error err = { 0 };
+    hid_t id = open_copy();
+    hid_t cases = H5Gopen2(id, "cases", H5P_DEFAULT);
+    int gone = 0;
+    for (int i = 0; i < n_objects; i++)
+        for (size_t n = 0; n < 4; n++) {
+            static const char *const names[] = { "quantizer", "rule",
+                                                 "token_order", "promise" };
+            hid_t at = H5Oopen(cases, objects[i], H5P_DEFAULT);
+            if (H5Aexists(at, names[n]) > 0)
+                gone += H5Adelete(at, names[n]) >= 0;
+            H5Oclose(at);
+        }
+    H5Gclose(cases);
+    H5Fclose(id);
+    ck_assert_int_gt(gone, 30);
+    ck_assert_msg(made_read(bad, 0, &err) == ASSAY_OK, "%s", err.text);
 }
 END_TEST
 
@@ -781,6 +820,7 @@ int main(void)
     tcase_add_test(c, cycles);
     tcase_add_loop_test(c, attribute, 0,
                         sizeof attributes / sizeof *attributes);
+    tcase_add_test(c, older);
     tcase_add_test(c, recipe_unknown);
     tcase_add_test(c, no_set);
     tcase_add_test(c, cut_short);

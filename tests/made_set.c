@@ -127,8 +127,8 @@ static struct assay_payload payload(enum assay_quantizer_id id,
     return out;
 }
 
-static void make_answer(const struct assay_problem *p,
-                        const struct assay_recipe *r, struct assay_answer *out)
+void made_answer_init(const struct assay_problem *p,
+                      const struct assay_recipe *r, struct assay_answer *out)
 {
     const int64_t rows = assay_problem_rows(p);
     *out = (struct assay_answer){
@@ -173,7 +173,7 @@ void made_case_init(int i, struct made_case *out)
     for (int64_t j = 0; specs[i].f64 && j < n; j++)
         out->exact.o[j] = (float)out->exact.o64[j];
     for (int r = 0; r < specs[i].n_answers; r++)
-        make_answer(
+        made_answer_init(
             p,
             assay_recipe_in_form(assay_recipe_get(made_recipes[r].recipe),
                                  made_recipes[r].form),

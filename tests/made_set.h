@@ -19,6 +19,9 @@ struct made_case {
 /* Case `i`, the same each time. */
 void made_case_init(int i, struct made_case *out);
 void made_case_free(struct made_case *m);
+/* An answer of a recipe to a problem, drawn from where the last case ended. */
+void made_answer_init(const struct assay_problem *p,
+                      const struct assay_recipe *r, struct assay_answer *out);
 
 /* A folder of its own, entered; removed with all in it by made_leave(). */
 void made_enter(void);
