@@ -2,9 +2,10 @@
 # Unit tests of ref/.
 check_programs_ref = \
 	tests/check_attention tests/check_blas tests/check_block \
-	tests/check_captured tests/check_error tests/check_kernel_outputs \
-	tests/check_merge tests/check_metrics tests/check_operand \
-	tests/check_pack tests/check_problem tests/check_quantize \
+	tests/check_captured tests/check_distribution tests/check_error tests/check_kernel_outputs \
+	tests/check_merge tests/check_metrics tests/check_n_eff tests/check_operand \
+	tests/check_pack tests/check_problem tests/check_problem_line \
+	tests/check_quantize tests/check_random \
 	tests/check_quantize_vectors tests/check_recipe \
 	tests/check_recipe_bounds tests/check_recipe_vectors tests/check_rotate tests/check_scale_rule \
 	tests/check_smooth tests/check_split tests/check_tile \
@@ -153,3 +154,26 @@ tests_check_recipe_bounds_SOURCES = tests/check_recipe_bounds.c \
 tests_check_recipe_bounds_CPPFLAGS = $(tests_cppflags)
 tests_check_recipe_bounds_CFLAGS = $(tests_cflags)
 tests_check_recipe_bounds_LDADD = $(tests_ref) -lm
+
+tests_check_random_SOURCES = tests/check_random.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_random_CPPFLAGS = $(tests_cppflags)
+tests_check_random_CFLAGS = $(tests_cflags)
+tests_check_random_LDADD = $(tests_ref) -lm
+
+tests_check_problem_line_SOURCES = tests/check_problem_line.c tests/check_assay.c
+tests_check_problem_line_CPPFLAGS = $(tests_cppflags)
+tests_check_problem_line_CFLAGS = $(tests_cflags)
+tests_check_problem_line_LDADD = $(tests_ref) -lm
+
+tests_check_distribution_SOURCES = tests/check_distribution.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_distribution_CPPFLAGS = $(tests_cppflags)
+tests_check_distribution_CFLAGS = $(tests_cflags)
+tests_check_distribution_LDADD = $(tests_ref) -lm
+
+tests_check_n_eff_SOURCES = tests/check_n_eff.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_n_eff_CPPFLAGS = $(tests_cppflags)
+tests_check_n_eff_CFLAGS = $(tests_cflags)
+tests_check_n_eff_LDADD = $(tests_ref) -lm
