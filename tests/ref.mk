@@ -6,13 +6,15 @@ check_programs_ref = \
 	tests/check_merge tests/check_metrics tests/check_operand \
 	tests/check_pack tests/check_problem tests/check_quantize \
 	tests/check_quantize_vectors tests/check_recipe \
-	tests/check_recipe_bounds tests/check_recipe_vectors tests/check_rotate tests/check_scale_rule \
+	tests/check_recipe_bounds tests/check_recipe_emulation \
+	tests/check_recipe_vectors tests/check_rotate tests/check_scale_rule \
 	tests/check_smooth tests/check_split tests/check_tile \
 	tests/check_tile_vectors tests/check_transport \
 	tests/check_transport_packed
 EXTRA_DIST += \
 	tests/check_values.h tests/plain_blocks.h tests/plain_quantize.h \
-	tests/plain_transport.h tests/vectors.h
+	tests/plain_recipe.h tests/plain_transport.h tests/recipe_run.h \
+	tests/vectors.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
 	tests/check_assay.c
@@ -153,3 +155,10 @@ tests_check_recipe_bounds_SOURCES = tests/check_recipe_bounds.c \
 tests_check_recipe_bounds_CPPFLAGS = $(tests_cppflags)
 tests_check_recipe_bounds_CFLAGS = $(tests_cflags)
 tests_check_recipe_bounds_LDADD = $(tests_ref) -lm
+
+tests_check_recipe_emulation_SOURCES = tests/check_recipe_emulation.c \
+	tests/plain_recipe.c tests/recipe_run.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_recipe_emulation_CPPFLAGS = $(tests_cppflags)
+tests_check_recipe_emulation_CFLAGS = $(tests_cflags)
+tests_check_recipe_emulation_LDADD = $(tests_ref) -lm
