@@ -55,31 +55,54 @@ static enum assay_status do_cast(struct cast_file *f, struct npy *out,
     return st == ASSAY_OK && c->to && f->packing ? pack(f, out, err) : st;
 }
 
-/* Both files are on disk before either takes its name. */
+/* OUT and its scales are both on disk before either takes its name, and OUT
+ * comes first: where it cannot have it, the old pair stays. */
+static enum assay_status commit_both(struct temp_file *out,
+                                     struct temp_file *scales,
+                                     struct assay_error *err)
+{
+    enum assay_status st = temp_file_sync(out, err);
+    if (st != ASSAY_OK) {
+        temp_file_abandon(scales);
+        return st;
+    }
+    st = temp_file_sync(scales, err);
+    if (st != ASSAY_OK) {
+        temp_file_abandon(out);
+        return st;
+    }
+    st = temp_file_commit(out, err);
+    if (st == ASSAY_OK)
+        return temp_file_commit(scales, err);
+    temp_file_abandon(scales);
+    return st;
+}
+
+/* Standard output is told of by verb_end. */
 static enum assay_status write_files(const struct cast_file *f,
                                      const struct npy *out,
                                      const struct npy *scales,
                                      struct assay_error *err)
 {
-    const bool stream = array_is_stream(f->out);
+    const bool stream = array_is_stream(f->out),
+               pair = f->cast.to && f->cast.block;
     struct temp_file file, scale_file;
     enum assay_status st = ASSAY_OK;
-    if (!stream)
-        st = array_write(f->out, out, &file, err);
-    if (st != ASSAY_OK)
+    if (!stream && (st = array_write(f->out, out, &file, err)) != ASSAY_OK)
         return st;
-    if (f->cast.to && f->cast.block) {
-        st = array_write(f->scales, scales, &scale_file, err);
-        if (st == ASSAY_OK)
-            st = temp_file_commit(&scale_file, err);
+    if (pair &&
+        (st = array_write(f->scales, scales, &scale_file, err)) != ASSAY_OK) {
+        if (!stream)
+            temp_file_abandon(&file);
+        return st;
     }
-    if (stream && st == ASSAY_OK) /* verb_end tells of a bad stdout */
-        fwrite(out->data, out->type->bytes, (size_t)out->count, stdout);
-    if (stream)
-        return st;
+    if (!stream)
+        return pair ? commit_both(&file, &scale_file, err)
+                    : temp_file_commit(&file, err);
+    if (pair)
+        st = temp_file_commit(&scale_file, err);
     if (st == ASSAY_OK)
-        return temp_file_commit(&file, err);
-    temp_file_abandon(&file);
+        fwrite(out->data, out->type->bytes, (size_t)out->count, stdout);
     return st;
 }
 

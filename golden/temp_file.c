@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "golden/input.h"
+
 static char unfinished[TEMP_FILES][PATH_MAX];
 static volatile sig_atomic_t have_unfinished[TEMP_FILES];
 
@@ -42,7 +44,8 @@ enum assay_status temp_file_check_input(const char *final, const char *input,
         i.st_ino != j.st_ino)
         return ASSAY_OK;
     return assay_fail(err, ASSAY_USAGE,
-                      "%s: is to be read, so it cannot be the output", final);
+                      "%s: is to be read, so it cannot be the output",
+                      input_path(final).s);
 }
 
 enum assay_status temp_file_begin(const char *final, struct temp_file *file,
@@ -65,11 +68,12 @@ enum assay_status temp_file_begin(const char *final, struct temp_file *file,
                               TEMP_FILES);
     if (stat(final, &info) == 0 && !S_ISREG(info.st_mode))
         return assay_fail(err, ASSAY_FILE,
-                          "%s: is there and is not a regular file", final);
+                          "%s: is there and is not a regular file",
+                          input_path(final).s);
     int fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
-        return assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s", final,
-                          strerror(errno));
+        return assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s",
+                          input_path(final).s, strerror(errno));
     close(fd);
     unlink(file->path); /* the writer makes it anew */
     strcpy(unfinished[file->slot], file->path);
@@ -103,22 +107,36 @@ enum assay_status temp_file_write(const struct temp_file *file,
                            file->final, strerror(why));
 }
 
-enum assay_status temp_file_commit(struct temp_file *file,
-                                   struct assay_error *err)
+static enum assay_status unfinished_file(struct temp_file *file,
+                                         struct assay_error *err)
+{
+    enum assay_status st =
+        assay_fail(err, ASSAY_FILE, "%s: cannot be finished: %s",
+                   input_path(file->final).s, strerror(errno));
+    temp_file_abandon(file);
+    return st;
+}
+
+enum assay_status temp_file_sync(struct temp_file *file,
+                                 struct assay_error *err)
 {
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     int ok = fd >= 0 && fsync(fd) == 0;
     if (fd >= 0 && close(fd) != 0)
         ok = 0;
-    if (ok && rename(file->path, file->final) == 0) {
-        have_unfinished[file->slot] = 0;
-        return ASSAY_OK;
-    }
-    enum assay_status st =
-        assay_fail(err, ASSAY_FILE, "%s: cannot be finished: %s", file->final,
-                   strerror(errno));
-    temp_file_abandon(file);
-    return st;
+    return ok ? ASSAY_OK : unfinished_file(file, err);
+}
+
+enum assay_status temp_file_commit(struct temp_file *file,
+                                   struct assay_error *err)
+{
+    enum assay_status st = temp_file_sync(file, err);
+    if (st != ASSAY_OK)
+        return st;
+    if (rename(file->path, file->final) != 0)
+        return unfinished_file(file, err);
+    have_unfinished[file->slot] = 0;
+    return ASSAY_OK;
 }
 
 void temp_file_abandon(struct temp_file *file)

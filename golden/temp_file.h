@@ -29,7 +29,10 @@ enum assay_status temp_file_begin(const char *final, struct temp_file *file,
 enum assay_status temp_file_write(const struct temp_file *file,
                                   const void *bytes, size_t n,
                                   struct assay_error *err);
-/* Flushes to disk and renames over the final name; removes on failure. */
+/* Flushes to disk; removes on failure. */
+enum assay_status temp_file_sync(struct temp_file *file,
+                                 struct assay_error *err);
+/* The same, and renames over the final name; removes on failure. */
 enum assay_status temp_file_commit(struct temp_file *file,
                                    struct assay_error *err);
 void temp_file_abandon(struct temp_file *file);

@@ -18,7 +18,9 @@
 void progress_begin(struct progress *p, const char *label)
 {
     const char *kind = getenv("TERM");
-    *p = (struct progress){ .label = label, .start = seconds() };
+    *p = (struct progress){ .start = seconds() };
+    snprintf(p->label, sizeof p->label, "%s", label);
+    term_plain(p->label);
     p->on = isatty(STDERR_FILENO) && kind && strcmp(kind, "dumb") != 0;
 }
 
@@ -80,11 +82,42 @@ bool term_is_control(const char *c)
            (first == 0xc2 && next >= 0x80 && next < 0xa0);
 }
 
+/* Bytes of the UTF-8 character at c, 1 where it is none. */
+static int utf8_bytes(const unsigned char *c)
+{
+    int n = c[0] < 0x80                   ? 1
+            : c[0] >= 0xc2 && c[0] < 0xe0 ? 2
+            : c[0] >= 0xe0 && c[0] < 0xf0 ? 3
+            : c[0] >= 0xf0 && c[0] < 0xf5 ? 4
+                                          : 0;
+    for (int i = 1; i < n; i++)
+        if (c[i] < 0x80 || c[i] >= 0xc0)
+            n = 0;
+    return n;
+}
+
+/* U+202A to 202E and U+2066 to 2069 turn the direction of what follows. */
+static bool turns(const unsigned char *c)
+{
+    return c[0] == 0xe2 && ((c[1] == 0x80 && c[2] >= 0xaa && c[2] <= 0xae) ||
+                            (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9));
+}
+
 void term_plain(char *text)
 {
-    for (char *c = text; *c; c++)
-        if (term_is_control(c))
-            *c = '?';
+    unsigned char *from = (unsigned char *)text, *to = from;
+    while (*from) {
+        int n = utf8_bytes(from);
+        if (n == 0 || term_is_control((char *)from) ||
+            (n == 3 && turns(from))) {
+            *to++ = '?';
+            from += n ? n : 1;
+            continue;
+        }
+        while (n-- > 0)
+            *to++ = *from++;
+    }
+    *to = '\0';
 }
 
 bool term_colour(FILE *out)

@@ -13,7 +13,7 @@
 
 /* -- progress bar with rate and time left; nothing unless on a terminal -- */
 struct progress {
-    const char *label;
+    char label[80];
     double start, shown; /* seconds */
     bool on;
 };
@@ -54,7 +54,8 @@ bool table_print(struct table *t, FILE *out);
  * first of the two bytes of a C1 control in UTF-8. */
 bool term_is_control(const char *c);
 
-/* Puts '?' for each of them. */
+/* Puts '?' for each of them, for bytes that are no UTF-8, and for what turns
+ * the direction of writing. The text may become shorter. */
 void term_plain(char *text);
 
 /* Whether stdout takes colour. */

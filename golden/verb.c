@@ -11,10 +11,10 @@
 
 void verb_say(const char *verb, const char *sentence)
 {
-    fprintf(stderr, "assay %s: ", verb);
-    for (const char *c = sentence; *c; c++)
-        fputc(term_is_control(c) ? '?' : *c, stderr);
-    fputc('\n', stderr);
+    char plain[1024];
+    snprintf(plain, sizeof plain, "%s", sentence);
+    term_plain(plain);
+    fprintf(stderr, "assay %s: %s\n", verb, plain);
 }
 
 const char *verb_program = "assay";

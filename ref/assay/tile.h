@@ -2,7 +2,7 @@
  *
  * Backing buffers of K and V as the AITER MHA v4 kernels read them: tiles of
  * 128 tokens of one head, 128 channels, heads after one another, MX codes and
- * E8M0 scale bytes. Tile layouts are in HACKING.md, "Tile layouts".
+ * E8M0 scale bytes. Tile layouts are in HACKING.md, "Packing and tile layouts".
  * Source: ROCm/aiter csrc/kernels/mha_v4_quant.cu.
  *
  * Operands, one byte a code (low bits) and one a scale:
