@@ -269,6 +269,15 @@ static void byte_tile(struct row *x, int64_t n, const float *y, float top)
         x->s[j] = by_code(y[j] - back, nearest);
 }
 
+static float dithered(const struct plain_recipe *job, uint64_t at, float y)
+{
+    switch (job->ulps ? values_bits(job->ulps, at) % 3 : 0) {
+    case 1: return nextafterf(y, INFINITY);
+    case 2: return nextafterf(y, -INFINITY);
+    default: return y;
+    }
+}
+
 /* A whole tile whose scores become bits. Their sums are binary32 after every
  * 64 channels (integers: once), the first tile's from 0 and later ones' from
  * the bias on. */
@@ -284,8 +293,11 @@ static void coded_tile(struct row *x, int64_t j0)
     for (int64_t j = 0; j < n; j++) {
         y[j] = j0 == 0 ? 0 : bias - (float)x->m;
         for (int64_t c = 0; c < dk; c += step)
-            y[j] = (float)(y[j] +
-                           dot(x, j0 + j, c, c + step < dk ? c + step : dk));
+            y[j] = dithered(job,
+                            (uint64_t)((x->q - job->q) * job->p->nk +
+                                       (j0 + j) * 4 + c / 64),
+                            (float)(y[j] + dot(x, j0 + j, c,
+                                               c + step < dk ? c + step : dk)));
         top = y[j] > top ? y[j] : top;
     }
     if (j0 == 0) {

@@ -20,6 +20,9 @@ struct plain_recipe {
     const float *v_scales; /* one, or with `channels` [b, hk, dv]; or NULL */
     bool channels;
     double scale; /* times q.k gives octaves times the form's unit */
+    /* Not 0: another legal kernel, whose scores of bits are off by a binary32
+     * ulp up or down after each matrix instruction; the seed says where. */
+    uint64_t ulps;
 };
 
 struct plain_row {
