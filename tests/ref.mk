@@ -58,8 +58,8 @@ tests_check_problem_LDADD = $(tests_ref) -lm
 tests_check_recipe_SOURCES = tests/check_recipe.c tests/check_values.c \
 	tests/check_assay.c
 tests_check_recipe_CPPFLAGS = $(tests_cppflags)
-tests_check_recipe_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
-tests_check_recipe_LDADD = $(tests_golden) $(HDF5_LIBS) -lm
+tests_check_recipe_CFLAGS = $(tests_cflags)
+tests_check_recipe_LDADD = $(tests_ref) -lm
 
 tests_check_operand_SOURCES = tests/check_operand.c tests/vectors.c \
 	tests/check_values.c tests/check_assay.c
