@@ -6,8 +6,9 @@ check_programs_ref = \
 	tests/check_merge tests/check_metrics tests/check_operand \
 	tests/check_pack tests/check_problem tests/check_quantize \
 	tests/check_quantize_vectors tests/check_recipe \
-	tests/check_recipe_bounds tests/check_recipe_emulation \
-	tests/check_recipe_jitter tests/check_recipe_vectors tests/check_rotate tests/check_scale_rule \
+	tests/check_recipe_bounds tests/check_recipe_cases \
+	tests/check_recipe_emulation tests/check_recipe_jitter \
+	tests/check_recipe_vectors tests/check_rotate tests/check_scale_rule \
 	tests/check_smooth tests/check_split tests/check_tile \
 	tests/check_tile_vectors tests/check_transport \
 	tests/check_transport_packed
@@ -169,3 +170,9 @@ tests_check_recipe_jitter_SOURCES = tests/check_recipe_jitter.c \
 tests_check_recipe_jitter_CPPFLAGS = $(tests_cppflags)
 tests_check_recipe_jitter_CFLAGS = $(tests_cflags)
 tests_check_recipe_jitter_LDADD = $(tests_golden) -lm
+
+tests_check_recipe_cases_SOURCES = tests/check_recipe_cases.c \
+	tests/recipe_run.c tests/check_values.c tests/check_assay.c
+tests_check_recipe_cases_CPPFLAGS = $(tests_cppflags)
+tests_check_recipe_cases_CFLAGS = $(tests_cflags)
+tests_check_recipe_cases_LDADD = $(tests_ref) -lm
