@@ -162,7 +162,9 @@ START_TEST(massive_rows)
     struct tensors t = tensors_new(&p, 132);
     for (int64_t i = 0; i < 200 * 128; i++)
         t.k[i] = t.q[i] *= 11.2f;
-    check_large(recipe_numbered(_i), &p, &t, 0.08); /* FP4 is coarse */
+    const struct assay_recipe *r = recipe_numbered(_i);
+    /* FP4 is coarse */
+    check_large(r, &p, &t, r->id == ASSAY_RECIPE_MXFP4 ? 0.15 : 0.05);
     tensors_free(&t);
 }
 END_TEST

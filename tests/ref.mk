@@ -99,7 +99,7 @@ tests_check_quantize_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_quantize_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
 
 tests_check_recipe_vectors_SOURCES = tests/check_recipe_vectors.c \
-	tests/vectors.c tests/check_values.c tests/check_assay.c
+	tests/recipe_run.c tests/vectors.c tests/check_values.c tests/check_assay.c
 tests_check_recipe_vectors_CPPFLAGS = $(tests_cppflags)
 tests_check_recipe_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_recipe_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
