@@ -187,7 +187,7 @@ static void coded_row(const struct blocked_job *job, struct rows *w, int r,
     struct softmax_row row = { .m = (float)w->m[r] };
     for (int64_t j = 0; j < v; j++)
         w->p[j] = (float)s[j];
-    softmax_coded_row(job->form, j0 > 0, v, w->p, &row);
+    softmax_coded_row(job->form, j0 > 0, 0, v, w->p, &row);
     for (int64_t j = 0; j < v; j++)
         s[j] = w->p[j];
     w->m[r] = row.m;

@@ -223,20 +223,23 @@ static void absorb(const struct assay_problem *p, const struct operands *x,
 
 /* Four samples may agree by luck. Rows that are off by their jitter change a
  * head's norm by this much: each in a direction of its own among dv where the
- * denominator is rounded with P, else along O, which rounding P then scales. */
+ * denominator is rounded with P, else along O, which rounding P then scales.
+ * Where a few rows have all the jitter, one may well lie half along O. */
 static void add_rows_gain(const struct assay_problem *p, bool whole_sum,
                           const struct assay_row *rows,
                           const struct assay_jitter *jitter)
 {
+    const double ways = whole_sum ? 1 : (double)p->dv;
     for (int64_t bh = 0; bh < p->b * p->hq; bh++) {
-        double off2 = 0, norm2 = 0;
+        double off2 = 0, most = 0, norm2 = 0;
         for (int64_t r = bh * p->nq; r < (bh + 1) * p->nq; r++) {
             double x = (double)jitter->o[r] * rows[r].norm_b;
             off2 += x * x;
+            most = assay_worst(most, x);
             norm2 += rows[r].norm_b * rows[r].norm_b;
         }
-        const double ways = whole_sum ? 1 : (double)p->dv;
-        double gain = norm2 > 0 ? sqrt(off2 / ways) / norm2 : 0;
+        double gain =
+            norm2 > 0 ? sqrt(off2 / ways + most * most / 4) / norm2 : 0;
         jitter->gain[bh] = (float)assay_worst(jitter->gain[bh], gain);
     }
 }

@@ -27,7 +27,12 @@
  *    however large its score. The sums themselves round by some u.
  * 3. Flips. A P[j] of one possible rounding that lies within the noise of a
  *    rounding boundary may still go either way, a whole step. The largest
- *    score of a tile is 1 whatever its noise.
+ *    score of a tile is 1 whatever its noise. Where P has blocks, the largest
+ *    of a block may cross a power of two, and then the others are rounded to
+ *    steps twice as large or half. Where scores become bits, those have
+ *    boundaries of their own, and the noise is also that of the accumulators,
+ *    which hold the bias: an ulp after each matrix instruction, and two for
+ *    the bias less the maximum.
  */
 #include "jitter.h"
 
@@ -39,6 +44,7 @@
 #include "assay/memory.h"
 #include "bits.h"
 #include "blas_threads.h"
+#include "softmax_coded.h"
 #include "vexp.h"
 
 static const double U32 = 0x1p-24;
@@ -90,14 +96,14 @@ static double norm(int64_t n, const float *x)
     return sqrt(sum);
 }
 
-/* Between which maxima the P of a key may be taken. ONLINE: at the end of any
- * tile that holds it. Else: that of the first tile, which later ones replace
- * only where P would pass the largest value `over` octaves above. */
+/* Between which maxima the P of keys from `first` on may be taken; `top` is
+ * that of the keys before. ONLINE: at the end of any tile that holds it.
+ * FROZEN: that of the first tile, which later ones replace only where P would
+ * pass 2^32. Else, in tiles whose scores do not become bits, that so far. */
 static void fill_maxima(const struct blocked_job *job, struct scratch *x,
-                        const float *s, int64_t n)
+                        const float *s, int64_t first, int64_t n, float top)
 {
-    const float over = job->form->kind == ASSAY_KIND_FROZEN ? 32 : 8.8f;
-    float top = -INFINITY;
+    const float over = job->form->kind == ASSAY_KIND_FROZEN ? 32 : 0;
     if (job->form->kind == ASSAY_KIND_ONLINE) {
         for (int64_t j = 0; j < n; j++)
             x->top[j] = top = s[j] > top ? s[j] : top;
@@ -105,14 +111,14 @@ static void fill_maxima(const struct blocked_job *job, struct scratch *x,
         const int64_t step = job->p_blocks ? ASSAY_FRAME : 1;
         for (int64_t j = 0; j < n; j++) {
             const int64_t j0 = j / step * step,
-                          first = j0 + step - 1 < n ? j0 + step - 1 : n - 1,
+                          soon = j0 + step - 1 < n ? j0 + step - 1 : n - 1,
                           last = j0 + JITTER_KEY_TILE - 1;
             x->end[j] = x->top[last < n ? last : n - 1];
-            x->top[j] = x->top[first];
+            x->top[j] = x->top[soon];
         }
         return;
     }
-    for (int64_t j0 = 0; j0 < n; j0 += job->key_tile) {
+    for (int64_t j0 = first; j0 < n; j0 += job->key_tile) {
         const int64_t end = j0 + job->key_tile < n ? j0 + job->key_tile : n;
         const bool whole = end - j0 == job->key_tile;
         float most = -INFINITY;
@@ -170,11 +176,12 @@ static void round_p(const struct blocked_job *job, struct scratch *x, int64_t n,
         p[j] = from_blocks(job, j, x->blocks);
 }
 
+/* Of keys from `first` on; bits leave no maximum open. */
 static void fill_steps(const struct blocked_job *job, struct scratch *x,
-                       int64_t n)
+                       int64_t first, int64_t n)
 {
     if (!job->p_blocks) {
-        for (int64_t j = 0; j < n; j++)
+        for (int64_t j = first; j < n; j++)
             x->step[j] = (float)step_of(job->p_format, x->p_high[j]);
         return;
     }
@@ -194,19 +201,62 @@ static void fill_steps(const struct blocked_job *job, struct scratch *x,
         x->step[j] = from_blocks(job, j, x->blocks);
 }
 
-/* P of a row at both ends of what the running maximum may be, and the ends of
- * the noise around the former. */
-static void fill_p(const struct blocked_job *job, struct scratch *x,
-                   const float *s, int64_t n, float noise)
+/* One tile whose scores become bits, all moved by `off`: P, and the maximum in
+ * units. `m` is that before. */
+static float coded_tile(const struct blocked_job *job, int64_t j0,
+                        const float *s, float m, float off, float *p)
 {
-    fill_maxima(job, x, s, n);
-    for (int64_t j = 0; j < n; j++) {
+    const float unit = (float)job->unit;
+    struct softmax_row row = { .m = m };
+    const float start = j0 > 0 ? softmax_start(job->form, m) : 0;
+    for (int64_t j = j0; j < j0 + job->key_tile; j++)
+        p[j] = s[j] * unit + start;
+    softmax_coded_row(job->form, j0 > 0, off, job->key_tile, p + j0, &row);
+    return row.m;
+}
+
+/* P and its ends over the first n keys, whole tiles whose scores become bits.
+ * Returns their maximum in octaves; *moved is what noise may do to it, nats: a
+ * rebased row takes it from an accumulator. */
+static float fill_coded(const struct blocked_job *job, struct scratch *x,
+                        const float *s, int64_t n, float noise, double *moved)
+{
+    const float unit = (float)job->unit,
+                bias = softmax_start(job->form, 0) / unit,
+                ulps = (float)(2 + (job->p->dk + job->dot_step - 1) /
+                                       job->dot_step);
+    float m = -INFINITY;
+    for (int64_t j0 = 0; j0 < n; j0 += job->key_tile) {
+        const float before = m;
+        m = coded_tile(job, j0, s, before, 0, x->p_low);
+        const float held = bias + fabsf(j0 > 0 ? before : m) / unit;
+        const float off =
+            unit * (noise / (float)M_LN2 + ulps * 0x1p-23f * held);
+        coded_tile(job, j0, s, before, -off, x->less);
+        coded_tile(job, j0, s, before, off, x->more);
+        for (int64_t j = j0; j < j0 + job->key_tile; j++)
+            x->top[j] = x->end[j] = m / unit;
+        if (j0 > 0 && m > before)
+            *moved += (double)(off / unit) * M_LN2;
+    }
+    return m / unit;
+}
+
+/* P of a row at both ends of what the running maximum may be, and the ends of
+ * the noise around the former. The first `coded` keys become bits. */
+static void fill_p(const struct blocked_job *job, struct scratch *x,
+                   const float *s, int64_t coded, int64_t n, float noise,
+                   double *moved)
+{
+    const float top = fill_coded(job, x, s, coded, noise, moved);
+    fill_maxima(job, x, s, coded, n, top);
+    for (int64_t j = coded; j < n; j++) {
         x->p_low[j] = s[j] - x->top[j];
         x->p_high[j] = s[j] - x->end[j];
     }
-    exp2_f32(n, x->p_low);
-    exp2_f32(n, x->p_high);
-    for (int64_t j = 0; j < n; j++) {
+    exp2_f32(n - coded, x->p_low + coded);
+    exp2_f32(n - coded, x->p_high + coded);
+    for (int64_t j = coded; j < n; j++) {
         /* the maximum is 1 whatever its noise */
         const float off = x->p_low[j] == 1 ? 0 : noise;
         x->less[j] = x->p_low[j] * (1 - off);
@@ -214,7 +264,7 @@ static void fill_p(const struct blocked_job *job, struct scratch *x,
     }
     round_p(job, x, n, x->less);
     round_p(job, x, n, x->more);
-    fill_steps(job, x, n);
+    fill_steps(job, x, coded, n);
 }
 
 struct row_sums {
@@ -253,7 +303,7 @@ static struct row_sums add_row(const struct scratch *x, int64_t n,
             sum.tile += d * d;
             sum.tile_v += d * d * pull * pull;
         } else {
-            double flip = ((double)x->more[j] - x->less[j]) * low;
+            double flip = fabs((double)x->more[j] - x->less[j]) * low;
             sum.flips += flip;
             sum.flips_v += flip * pull;
         }
@@ -289,7 +339,12 @@ static void one_row(const struct model *m, struct scratch *x, const float *s,
                 : norm(p->dv,
                        m->o + assay_row_offset(p->nq, p->hq, p->dv, b, i, h)) /
                       vs;
-    fill_p(m->job, x, s, n, (float)noise);
+    const bool bits = m->job->form->kind >= ASSAY_KIND_U32;
+    double moved = 0;
+    const int64_t all =
+        assay_problem_visible(p, i / BLOCKED_QUERY_TILE * BLOCKED_QUERY_TILE);
+    fill_p(m->job, x, s, bits ? all / m->job->key_tile * m->job->key_tile : 0,
+           n, (float)noise, &moved);
     struct row_sums sum =
         add_row(x, n, m->v_norm + assay_row_offset(p->nk, p->hk, 1, b, 0, kv),
                 p->hk, own);
@@ -297,7 +352,7 @@ static void one_row(const struct model *m, struct scratch *x, const float *s,
     double rounding = NOISE_EXP * U32 * (sum.mean_v / sum.l + own);
     double rounded =
         m->job->form->whole_sum ? 0 : sqrt(sum.tile / 6) + sum.flips;
-    m->jitter_lse[row] = (float)(rounded / sum.l + noise);
+    m->jitter_lse[row] = (float)(rounded / sum.l + noise + moved);
     m->jitter_o[row] =
         (float)(vs * ((sqrt(sum.tile_v / 6) + sum.flips_v) / sum.l +
                       expm1(2 * noise) / 2 * spread + rounding));

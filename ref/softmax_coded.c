@@ -37,15 +37,18 @@ double softmax_unit(const struct assay_softmax_form *form)
 }
 
 /* The conversion saturates at 0 and takes NaN for 0. */
+static inline float u32_value(float y)
+{
+    y = y > 0 ? y : 0;
+    y = y < U32_TOP ? y : U32_TOP;
+    return bits_f32((uint32_t)(int32_t)y);
+}
+
 ASSAY_CLONES
 static void bits_of_scores(int64_t n, float start, float *s)
 {
-    for (int64_t j = 0; j < n; j++) {
-        float y = s[j] + start;
-        y = y > 0 ? y : 0;
-        y = y < U32_TOP ? y : U32_TOP;
-        s[j] = bits_f32((uint32_t)(int32_t)y);
-    }
+    for (int64_t j = 0; j < n; j++)
+        s[j] = u32_value(s[j] + start);
 }
 
 ASSAY_CLONES
@@ -55,14 +58,13 @@ static void times(int64_t n, float by, float *s)
         s[j] *= by;
 }
 
-static void u32_row(int64_t n, float start, float *s, struct softmax_row *row)
+static void u32_row(int64_t n, float start, float off, float *s,
+                    struct softmax_row *row)
 {
     const float top = row_max(n, s) + start;
-    bits_of_scores(n, start, s);
-    if (!(top > U32_GATE))
-        return;
-    float most = fmaxf(1, row_max(n, s));
-    if (!(most > E4M3_MAX))
+    bits_of_scores(n, start + off, s);
+    const float most = u32_value(top);
+    if (!(top > U32_GATE) || !(most > E4M3_MAX))
         return;
     row->alpha = 1 / most;
     row->m += log2f(most) * U32_UNIT;
@@ -89,7 +91,7 @@ static void codes_of_scores(int64_t n, float start, float *s)
     }
 }
 
-static void byte_row(bool nearest, int64_t n, float start, float *s,
+static void byte_row(bool nearest, int64_t n, float start, float off, float *s,
                      struct softmax_row *row)
 {
     const float top = row_max(n, s) + start;
@@ -99,12 +101,12 @@ static void byte_row(bool nearest, int64_t n, float start, float *s,
         row->m += back;
         row->alpha = exp2f(-back / BYTE_UNIT);
     }
+    start = start - back + off;
     if (nearest)
-        codes_of_scores(n, start - back, s);
+        codes_of_scores(n, start, s);
     else
         for (int64_t j = 0; j < n; j++)
-            s[j] = e4m3_value(
-                (uint32_t)fminf(126, fmaxf(0, s[j] + (start - back))));
+            s[j] = e4m3_value((uint32_t)fminf(126, fmaxf(0, s[j] + start)));
 }
 
 float softmax_start(const struct assay_softmax_form *form, float m)
@@ -113,7 +115,7 @@ float softmax_start(const struct assay_softmax_form *form, float m)
 }
 
 void softmax_coded_row(const struct assay_softmax_form *form, bool added,
-                       int64_t n, float *s, struct softmax_row *row)
+                       float off, int64_t n, float *s, struct softmax_row *row)
 {
     row->alpha = 1;
     if (!added) {
@@ -124,7 +126,7 @@ void softmax_coded_row(const struct assay_softmax_form *form, bool added,
     }
     const float start = added ? 0 : softmax_start(form, row->m);
     if (form->kind == ASSAY_KIND_U32)
-        u32_row(n, start, s, row);
+        u32_row(n, start, off, s, row);
     else
-        byte_row(form->nearest, n, start, s, row);
+        byte_row(form->nearest, n, start, off, s, row);
 }

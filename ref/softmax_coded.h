@@ -20,8 +20,9 @@ struct softmax_row {
 float softmax_start(const struct assay_softmax_form *form, float m);
 
 /* n scores of a whole tile to P, before P is rounded to its format. In a tile
- * after the first they have softmax_start() added already. */
+ * after the first they have softmax_start() added already. `off` is added to
+ * all of them once the maximum is settled: 0, but for what noise may do. */
 void softmax_coded_row(const struct assay_softmax_form *form, bool added,
-                       int64_t n, float *s, struct softmax_row *row);
+                       float off, int64_t n, float *s, struct softmax_row *row);
 
 #endif

@@ -7,13 +7,16 @@ check_programs_ref = \
 	tests/check_pack tests/check_problem tests/check_problem_line \
 	tests/check_quantize tests/check_random \
 	tests/check_quantize_vectors tests/check_recipe \
-	tests/check_recipe_bounds tests/check_recipe_vectors tests/check_rotate tests/check_scale_rule \
+	tests/check_recipe_bounds tests/check_recipe_cases \
+	tests/check_recipe_emulation tests/check_recipe_jitter \
+	tests/check_recipe_vectors tests/check_rotate tests/check_scale_rule \
 	tests/check_smooth tests/check_split tests/check_tile \
 	tests/check_tile_vectors tests/check_transport \
 	tests/check_transport_packed
 EXTRA_DIST += \
 	tests/check_values.h tests/plain_blocks.h tests/plain_quantize.h \
-	tests/plain_transport.h tests/vectors.h
+	tests/plain_recipe.h tests/plain_transport.h tests/recipe_run.h \
+	tests/vectors.h
 
 tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
 	tests/check_assay.c
@@ -57,8 +60,8 @@ tests_check_problem_LDADD = $(tests_ref) -lm
 tests_check_recipe_SOURCES = tests/check_recipe.c tests/check_values.c \
 	tests/check_assay.c
 tests_check_recipe_CPPFLAGS = $(tests_cppflags)
-tests_check_recipe_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
-tests_check_recipe_LDADD = $(tests_golden) $(HDF5_LIBS) -lm
+tests_check_recipe_CFLAGS = $(tests_cflags)
+tests_check_recipe_LDADD = $(tests_ref) -lm
 
 tests_check_operand_SOURCES = tests/check_operand.c tests/vectors.c \
 	tests/check_values.c tests/check_assay.c
@@ -97,7 +100,7 @@ tests_check_quantize_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_quantize_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
 
 tests_check_recipe_vectors_SOURCES = tests/check_recipe_vectors.c \
-	tests/vectors.c tests/check_values.c tests/check_assay.c
+	tests/recipe_run.c tests/vectors.c tests/check_values.c tests/check_assay.c
 tests_check_recipe_vectors_CPPFLAGS = $(tests_cppflags)
 tests_check_recipe_vectors_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_recipe_vectors_LDADD = $(tests_ref) $(HDF5_LIBS) -lm
@@ -155,6 +158,7 @@ tests_check_recipe_bounds_CPPFLAGS = $(tests_cppflags)
 tests_check_recipe_bounds_CFLAGS = $(tests_cflags)
 tests_check_recipe_bounds_LDADD = $(tests_ref) -lm
 
+<<<<<<< HEAD
 tests_check_random_SOURCES = tests/check_random.c tests/check_values.c \
 	tests/check_assay.c
 tests_check_random_CPPFLAGS = $(tests_cppflags)
@@ -177,3 +181,24 @@ tests_check_n_eff_SOURCES = tests/check_n_eff.c tests/check_values.c \
 tests_check_n_eff_CPPFLAGS = $(tests_cppflags)
 tests_check_n_eff_CFLAGS = $(tests_cflags)
 tests_check_n_eff_LDADD = $(tests_ref) -lm
+=======
+tests_check_recipe_emulation_SOURCES = tests/check_recipe_emulation.c \
+	tests/plain_recipe.c tests/recipe_run.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_recipe_emulation_CPPFLAGS = $(tests_cppflags)
+tests_check_recipe_emulation_CFLAGS = $(tests_cflags)
+tests_check_recipe_emulation_LDADD = $(tests_ref) -lm
+
+tests_check_recipe_jitter_SOURCES = tests/check_recipe_jitter.c \
+	tests/plain_recipe.c tests/recipe_run.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_recipe_jitter_CPPFLAGS = $(tests_cppflags)
+tests_check_recipe_jitter_CFLAGS = $(tests_cflags)
+tests_check_recipe_jitter_LDADD = $(tests_golden) -lm
+
+tests_check_recipe_cases_SOURCES = tests/check_recipe_cases.c \
+	tests/recipe_run.c tests/check_values.c tests/check_assay.c
+tests_check_recipe_cases_CPPFLAGS = $(tests_cppflags)
+tests_check_recipe_cases_CFLAGS = $(tests_cflags)
+tests_check_recipe_cases_LDADD = $(tests_ref) -lm
+>>>>>>> 3ceecaa6eaa07d2d7c38fe303bcfed4bbb16c2da
