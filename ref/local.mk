@@ -2,7 +2,7 @@
 # libref is what the program and the tests link; libassay is the same code
 # with only ASSAY_API symbols visible.
 assayinclude_HEADERS += \
-	ref/assay/attention.h ref/assay/blas.h ref/assay/block.h \
+	ref/assay/attention.h ref/assay/audit.h ref/assay/blas.h ref/assay/block.h \
 	ref/assay/error.h ref/assay/format.h ref/assay/memory.h \
 	ref/assay/merge.h ref/assay/metrics.h ref/assay/operand.h \
 	ref/assay/pack.h ref/assay/problem.h ref/assay/quantize.h \
@@ -19,7 +19,7 @@ assayinclude_HEADERS += \
 
 noinst_LTLIBRARIES += ref/libref.la
 ref_libref_la_SOURCES = \
-	ref/attention_blocked.c ref/attention_plain.c ref/bits.h ref/blas.c \
+	ref/attention_blocked.c ref/attention_plain.c ref/audit.c ref/bits.h ref/blas.c \
 	ref/blas_threads.h ref/block.c ref/blocked.h ref/blocked_engine.h \
 	ref/blocked_f32.c ref/blocked_f64.c ref/emulate.c ref/emulate.h \
 	ref/error.c ref/error_bar.c ref/format.c ref/format_array.c \

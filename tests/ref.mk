@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Unit tests of ref/.
 check_programs_ref = \
-	tests/check_attention tests/check_blas tests/check_block \
+	tests/check_attention tests/check_audit tests/check_blas \
+	tests/check_block \
 	tests/check_captured tests/check_error tests/check_kernel_outputs \
 	tests/check_merge tests/check_metrics tests/check_operand \
 	tests/check_pack tests/check_problem tests/check_quantize \
@@ -19,6 +20,12 @@ tests_check_attention_SOURCES = tests/check_attention.c tests/check_values.c \
 tests_check_attention_CPPFLAGS = $(tests_cppflags)
 tests_check_attention_CFLAGS = $(tests_cflags)
 tests_check_attention_LDADD = $(tests_ref) -lm
+
+tests_check_audit_SOURCES = tests/check_audit.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_audit_CPPFLAGS = $(tests_cppflags)
+tests_check_audit_CFLAGS = $(tests_cflags)
+tests_check_audit_LDADD = $(tests_ref) -lm
 
 tests_check_blas_SOURCES = tests/check_blas.c tests/check_assay.c
 tests_check_blas_CPPFLAGS = $(tests_cppflags)
