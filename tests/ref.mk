@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
 # Unit tests of ref/.
 check_programs_ref = \
-	tests/check_attention tests/check_blas tests/check_block \
-	tests/check_captured tests/check_distribution tests/check_error tests/check_kernel_outputs \
-	tests/check_merge tests/check_metrics tests/check_n_eff tests/check_operand \
+	tests/check_attention tests/check_audit tests/check_blas \
+	tests/check_block tests/check_captured tests/check_distribution \
+	tests/check_error tests/check_kernel_outputs tests/check_merge \
+	tests/check_metrics tests/check_n_eff tests/check_operand \
 	tests/check_pack tests/check_problem tests/check_problem_line \
-	tests/check_quantize tests/check_random \
-	tests/check_quantize_vectors tests/check_recipe \
-	tests/check_recipe_bounds tests/check_recipe_cases \
-	tests/check_recipe_emulation tests/check_recipe_jitter \
-	tests/check_recipe_vectors tests/check_rotate tests/check_scale_rule \
-	tests/check_smooth tests/check_split tests/check_tile \
-	tests/check_tile_vectors tests/check_transport \
-	tests/check_transport_packed
+	tests/check_quantize tests/check_quantize_vectors tests/check_random \
+	tests/check_recipe tests/check_recipe_bounds \
+	tests/check_recipe_cases tests/check_recipe_emulation \
+	tests/check_recipe_jitter tests/check_recipe_vectors \
+	tests/check_rotate tests/check_scale_rule tests/check_smooth \
+	tests/check_split tests/check_tile tests/check_tile_vectors \
+	tests/check_transport tests/check_transport_packed
 EXTRA_DIST += \
 	tests/check_values.h tests/plain_blocks.h tests/plain_quantize.h \
 	tests/plain_recipe.h tests/plain_transport.h tests/recipe_run.h \
@@ -202,3 +202,9 @@ tests_check_recipe_cases_CPPFLAGS = $(tests_cppflags)
 tests_check_recipe_cases_CFLAGS = $(tests_cflags)
 tests_check_recipe_cases_LDADD = $(tests_ref) -lm
 >>>>>>> 3ceecaa6eaa07d2d7c38fe303bcfed4bbb16c2da
+
+tests_check_audit_SOURCES = tests/check_audit.c tests/check_values.c \
+	tests/check_assay.c
+tests_check_audit_CPPFLAGS = $(tests_cppflags)
+tests_check_audit_CFLAGS = $(tests_cflags)
+tests_check_audit_LDADD = $(tests_ref) -lm
