@@ -158,7 +158,6 @@ tests_check_recipe_bounds_CPPFLAGS = $(tests_cppflags)
 tests_check_recipe_bounds_CFLAGS = $(tests_cflags)
 tests_check_recipe_bounds_LDADD = $(tests_ref) -lm
 
-<<<<<<< HEAD
 tests_check_random_SOURCES = tests/check_random.c tests/check_values.c \
 	tests/check_assay.c
 tests_check_random_CPPFLAGS = $(tests_cppflags)
@@ -181,7 +180,7 @@ tests_check_n_eff_SOURCES = tests/check_n_eff.c tests/check_values.c \
 tests_check_n_eff_CPPFLAGS = $(tests_cppflags)
 tests_check_n_eff_CFLAGS = $(tests_cflags)
 tests_check_n_eff_LDADD = $(tests_ref) -lm
-=======
+
 tests_check_recipe_emulation_SOURCES = tests/check_recipe_emulation.c \
 	tests/plain_recipe.c tests/recipe_run.c tests/check_values.c \
 	tests/check_assay.c
@@ -201,7 +200,6 @@ tests_check_recipe_cases_SOURCES = tests/check_recipe_cases.c \
 tests_check_recipe_cases_CPPFLAGS = $(tests_cppflags)
 tests_check_recipe_cases_CFLAGS = $(tests_cflags)
 tests_check_recipe_cases_LDADD = $(tests_ref) -lm
->>>>>>> 3ceecaa6eaa07d2d7c38fe303bcfed4bbb16c2da
 
 tests_check_audit_SOURCES = tests/check_audit.c tests/check_values.c \
 	tests/check_assay.c
