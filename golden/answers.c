@@ -54,6 +54,38 @@ out:
     return st;
 }
 
+/* Payloads, and room for the answer. */
+static enum assay_status begin(const struct assay_recipe *recipe,
+                               const struct assay_problem *p,
+                               const struct assay_inputs *in,
+                               struct assay_answer *out,
+                               struct assay_error *err)
+{
+    enum assay_status st;
+    *out = (struct assay_answer){ .recipe = recipe };
+    if ((st = assay_recipe_quantize(recipe, p, in->format, NULL, in->q, in->k,
+                                    in->v, &out->payloads, err)) == ASSAY_OK &&
+        (st = assay_alloc("emulated output", assay_problem_o_elems(p),
+                          sizeof *out->o, &out->o, err)) == ASSAY_OK)
+        st = assay_alloc("emulated LSE", assay_problem_rows(p),
+                         sizeof *out->lse, &out->lse, err);
+    return st;
+}
+
+enum assay_status answers_emulated(const struct assay_recipe *recipe,
+                                   const struct assay_problem *p,
+                                   const struct assay_inputs *in,
+                                   const struct assay_run *run,
+                                   struct assay_answer *out,
+                                   struct assay_error *err)
+{
+    enum assay_status st = begin(recipe, p, in, out, err);
+    return st == ASSAY_OK
+               ? assay_recipe_emulate(recipe, p, &out->payloads, out->o,
+                                      out->lse, NULL, run, err)
+               : st;
+}
+
 enum assay_status
 answers_recipe(const struct assay_recipe *recipe, const struct assay_problem *p,
                const struct assay_inputs *in, const struct assay_run *run,
@@ -61,14 +93,8 @@ answers_recipe(const struct assay_recipe *recipe, const struct assay_problem *p,
 {
     const int64_t rows = assay_problem_rows(p);
     struct assay_jitter *j = &out->jitter;
-    enum assay_status st;
-    *out = (struct assay_answer){ .recipe = recipe };
-    if ((st = assay_recipe_quantize(recipe, p, in->format, NULL, in->q, in->k,
-                                    in->v, &out->payloads, err)) == ASSAY_OK &&
-        (st = assay_alloc("emulated output", assay_problem_o_elems(p),
-                          sizeof *out->o, &out->o, err)) == ASSAY_OK &&
-        (st = assay_alloc("emulated LSE", rows, sizeof *out->lse, &out->lse,
-                          err)) == ASSAY_OK &&
+    enum assay_status st = begin(recipe, p, in, out, err);
+    if (st == ASSAY_OK &&
         (st = assay_alloc("jitter", rows, sizeof *j->o, &j->o, err)) ==
             ASSAY_OK &&
         (st = assay_alloc("jitter", rows, sizeof *j->lse, &j->lse, err)) ==

@@ -2,11 +2,11 @@
  *
  * Cases and answers in memory.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "assay/memory.h"
+#include "assay/problem_line.h"
 #include "assay/smooth.h"
 #include "golden/set.h"
 
@@ -22,20 +22,10 @@ void assay_case_free(struct assay_case *c)
 
 char *assay_case_line(const struct assay_problem *p)
 {
-    char width[48], scale[40] = "", *line = NULL;
-    if (p->dv == p->dk)
-        snprintf(width, sizeof width, "d%" PRId64, p->dk);
-    else
-        snprintf(width, sizeof width, "d%" PRId64 ",dv%" PRId64, p->dk, p->dv);
-    if (p->softmax_scale != assay_problem_default_scale(p->dk))
-        snprintf(scale, sizeof scale, ",scale=%.17g", p->softmax_scale);
-    if (asprintf(&line,
-                 "b%" PRId64 ",hq%" PRId64 ",hk%" PRId64 ",q%" PRId64
-                 ",k%" PRId64 ",%s%s%s",
-                 p->b, p->hq, p->hk, p->nq, p->nk, width,
-                 p->mask == ASSAY_MASK_CAUSAL ? ",causal" : "", scale) < 0)
-        return NULL;
-    return line;
+    const struct assay_problem_line line = { .problem = *p };
+    char text[ASSAY_LINE_MAX];
+    assay_problem_line(&line, text);
+    return strdup(text);
 }
 
 static enum assay_status values_of(const struct assay_format *format, int64_t n,

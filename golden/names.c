@@ -41,6 +41,19 @@ static const char *const softmax_forms[] = {
 #include "assay/softmax.def"
 #undef ASSAY_SOFTMAX
 };
+static const char *const distributions[] = {
+#define ASSAY_DISTRIBUTION(id, name, ...) name,
+#include "assay/distribution.def"
+#undef ASSAY_DISTRIBUTION
+};
+static const char *const transports[] = {
+#define ASSAY_TRANSPORT_CODEC(id, name, ...) name,
+#include "assay/transport.def"
+#undef ASSAY_TRANSPORT_CODEC
+#define ASSAY_TRANSPORT_PROFILE(id, name, ...) name,
+#include "assay/transport_profile.def"
+#undef ASSAY_TRANSPORT_PROFILE
+};
 
 #define NAMES(what, array)                               \
     {                                                    \
@@ -52,6 +65,8 @@ const struct names names_overflows = NAMES("overflow", overflows);
 const struct names names_packings = NAMES("packing", packings);
 const struct names names_recipes = NAMES("recipe", recipes);
 const struct names names_softmax_forms = NAMES("softmax form", softmax_forms);
+const struct names names_distributions = NAMES("distribution", distributions);
+const struct names names_transports = NAMES("transport", transports);
 const struct names names_scale_rules = NAMES("scale rule", scale_rules);
 
 enum { LONGEST = 40 };

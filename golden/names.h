@@ -18,7 +18,12 @@ struct names {
 
 /* The tables of ref/; an index is the row's id. */
 extern const struct names names_formats, names_roundings, names_overflows,
-    names_packings, names_scale_rules, names_recipes, names_softmax_forms;
+    names_packings, names_scale_rules, names_recipes, names_softmax_forms,
+    names_distributions;
+
+/* Transport codecs, and then profiles: ASSAY_TRANSPORT_CODECS is the index of
+ * the first profile. */
+extern const struct names names_transports;
 
 /* The name that `word` was likely meant to be: one that begins with it, or one
  * at most a third of its letters away (a letter more, less, other, or two

@@ -79,6 +79,22 @@ enum assay_status select_check(const char *list, const char *what,
     return ASSAY_OK;
 }
 
+enum assay_status select_names(const char *list, const struct names *names,
+                               struct assay_error *err)
+{
+    char item[256];
+    if (!*list)
+        return names_find(names, "", &(int){ 0 }, err);
+    while (next_item(&list, item, sizeof item)) {
+        bool found = false;
+        for (int i = 0; i < names->count && !found; i++)
+            found = fnmatch(item, names->names[i], 0) == 0;
+        if (!found)
+            return names_find(names, item, &(int){ 0 }, err);
+    }
+    return ASSAY_OK;
+}
+
 /* "all", and what no list is: what the built-in kernels have. f4f4 was merged
  * into mxfp4 upstream. */
 static const char ALL_MHA[] =

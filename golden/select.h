@@ -23,6 +23,12 @@ enum assay_status select_check(const char *list, const char *what,
                                const char *const *names, size_t count,
                                struct assay_error *err);
 
+/* ASSAY_USAGE for a member of the list that matches no name of a table, with
+ * the nearest. */
+struct names;
+enum assay_status select_names(const char *list, const struct names *names,
+                               struct assay_error *err);
+
 /* The recipes that a list selects, in table order: names, globs or "all", the
  * ten of MHA v4, each with @FORM behind it in another softmax form. A NULL list
  * is what the built-in kernels have. A retired name is told on stderr.

@@ -10,29 +10,19 @@
 
 #include "assay/blas.h"
 #include "golden/answers.h"
-#include "golden/heads.h"
 #include "golden/select.h"
-#include "golden/temp_file.h"
+#include "golden/source.h"
 #include "golden/term.h"
 #include "golden/verb.h"
 
 struct options {
     const char *out, *recipe;
-    struct heads_options heads;
+    struct source_options source;
     bool f64;
     int threads;
-    char **files;
-    int n_files;
 };
 
-enum {
-    KEY_RECIPE = 256,
-    KEY_PRECISION,
-    KEY_LAYOUT,
-    KEY_MASK,
-    KEY_SCALE,
-    KEY_THREADS
-};
+enum { KEY_RECIPE = 256, KEY_PRECISION, KEY_THREADS };
 
 static const struct argp_option keys[] = {
     { "output", 'o', "FILE", 0, "golden set to write (required)", 0 },
@@ -42,12 +32,6 @@ static const struct argp_option keys[] = {
       0 },
     { "precision", KEY_PRECISION, "f32|f64", 0,
       "sums of the exact answer; default f32", 0 },
-    { "layout", KEY_LAYOUT, "AXES", 0,
-      "axes of the tensors, outermost first: hsd (default), shd, bhsd, bshd",
-      0 },
-    { "mask", KEY_MASK, "none|causal", 0, "instead of the file's metadata", 0 },
-    { "softmax-scale", KEY_SCALE, "X", 0,
-      "instead of the file's metadata or 1/sqrt(head size)", 0 },
     { "threads", KEY_THREADS, "N", 0,
       "default one a core; the result does not depend on it", 0 },
     { 0 },
@@ -56,7 +40,6 @@ static const struct argp_option keys[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     static const char *const precisions[] = { "f32", "f64" };
-    static const char *const masks[] = { "none", "causal" };
     struct options *o = state->input;
     switch (key) {
     case 'o': o->out = arg; break;
@@ -64,27 +47,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_PRECISION:
         o->f64 = verb_word(state, "--precision", arg, precisions, 2) == 1;
         break;
-    case KEY_LAYOUT: o->heads.layout = arg; break;
-    case KEY_MASK:
-        o->heads.has_mask = true;
-        o->heads.mask = verb_word(state, "--mask", arg, masks, 2) == 1
-                            ? ASSAY_MASK_CAUSAL
-                            : ASSAY_MASK_NONE;
-        break;
-    case KEY_SCALE:
-        o->heads.has_scale = true;
-        o->heads.scale = verb_number(state, "--softmax-scale", arg);
-        break;
     case KEY_THREADS:
         o->threads = (int)verb_integer(state, "--threads", arg, 1, 4096);
         break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->source; break;
     case ARGP_KEY_ARGS:
-        o->files = state->argv + state->next;
-        o->n_files = state->argc - state->next;
+        o->source.files = state->argv + state->next;
+        o->source.n_files = state->argc - state->next;
         break;
     case ARGP_KEY_END:
-        if (o->n_files == 0)
-            argp_error(state, "no captured heads named");
+        source_check(state, &o->source);
         if (!o->out)
             argp_error(state, "no output named; use -o SET.h5");
         break;
@@ -93,26 +65,32 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+static const struct argp_child children[] = { { &source_argp, 0, NULL, 0 },
+                                              { 0 } };
+
 static const struct argp argp = {
     keys,
     parse,
-    "FILE.safetensors...",
+    "FILE.safetensors...\n--dist NAME --shape LINE",
     "Makes a golden set from captured heads: for tensors X.q, X.k and X.v of "
     "each file, the exact answer with its error bar, and what a perfect kernel "
-    "of each recipe gives, with its jitter.\v"
+    "of each recipe gives, with its jitter. Heads can be made from random "
+    "numbers too.\v"
     "Example:\n"
     "  assay generate data/lm_causal_gqa.safetensors -o heads.h5\n"
     "  assay generate capture.safetensors --layout bshd --mask causal "
     "--recipe bf16 --precision f64 -o set.h5\n"
     "  assay generate capture.safetensors --recipe fp8@gfx950-u32,mxfp8 \\\n"
+    "      -o set.h5\n"
+    "  assay generate --dist peaked --shape h8,s2048,d128 --recipe all \\\n"
     "      -o set.h5",
-    NULL,
+    children,
     NULL,
     NULL
 };
 
-/* Verb, options and file names, without folders and without -o, so that the
- * same request gives the same bytes wherever it is run. */
+/* What was asked for, without folders and without -o, so that the same request
+ * gives the same bytes wherever it is run. */
 static char *command_text(const struct options *o)
 {
     char *text = NULL;
@@ -121,19 +99,10 @@ static char *command_text(const struct options *o)
     if (!out)
         return NULL;
     fputs("assay generate", out);
-    for (int i = 0; i < o->n_files; i++) {
-        const char *slash = strrchr(o->files[i], '/');
-        fprintf(out, " %s", slash ? slash + 1 : o->files[i]);
-    }
+    source_print(&o->source, out);
     if (o->recipe)
         fprintf(out, " --recipe %s", o->recipe);
     fprintf(out, " --precision %s", o->f64 ? "f64" : "f32");
-    if (o->heads.layout)
-        fprintf(out, " --layout %s", o->heads.layout);
-    if (o->heads.has_mask)
-        fprintf(out, " --mask %s", assay_mask_name(o->heads.mask));
-    if (o->heads.has_scale)
-        fprintf(out, " --softmax-scale %.17g", o->heads.scale);
     return fclose(out) == 0 ? text : NULL;
 }
 
@@ -141,34 +110,9 @@ struct generate {
     const struct options *o;
     const struct assay_recipe *recipes[ASSAY_RECIPES];
     size_t n_recipes;
-    struct heads **heads; /* one per file */
+    struct source *source;
     struct assay_set_writer *writer;
 };
-
-/* All files are opened before anything is computed: a bad last file must not
- * cost the work on the others. */
-static enum assay_status open_all(struct generate *g, struct assay_error *err)
-{
-    enum assay_status st;
-    for (int i = 0; i < g->o->n_files; i++) {
-        st = temp_file_check_input(g->o->out, g->o->files[i], err);
-        if (st != ASSAY_OK)
-            return st;
-        st = heads_open(g->o->files[i], &g->o->heads, &g->heads[i], err);
-        if (st != ASSAY_OK)
-            return st;
-        for (size_t n = 0; n < heads_count(g->heads[i]); n++)
-            for (int j = 0; j <= i; j++)
-                for (size_t m = 0; m < (j < i ? heads_count(g->heads[j]) : n);
-                     m++)
-                    if (strcmp(heads_case_name(g->heads[i], n),
-                               heads_case_name(g->heads[j], m)) == 0)
-                        return assay_fail(
-                            err, ASSAY_USAGE, "%s: a second case named %s",
-                            g->o->files[i], heads_case_name(g->heads[i], n));
-    }
-    return ASSAY_OK;
-}
 
 /* How many values are no numbers; -inf is one where a row sees no key. */
 static int64_t not_finite(const struct assay_problem *p, const float *o,
@@ -220,17 +164,16 @@ static enum assay_status check_any(const struct generate *g,
                                    struct assay_error *err)
 {
     struct assay_error why = { 0 }, one;
-    for (int f = 0; f < g->o->n_files; f++)
-        for (size_t n = 0; n < heads_count(g->heads[f]); n++)
-            for (size_t i = 0; i < g->n_recipes; i++) {
-                enum assay_status st = assay_recipe_check(
-                    g->recipes[i], heads_problem(g->heads[f], n), &one);
-                if (st == ASSAY_OK)
-                    return ASSAY_OK;
-                if (why.status == ASSAY_OK)
-                    assay_fail(&why, st, "%s: %s",
-                               heads_case_name(g->heads[f], n), one.text);
-            }
+    for (size_t n = 0; n < source_count(g->source); n++)
+        for (size_t i = 0; i < g->n_recipes; i++) {
+            enum assay_status st = assay_recipe_check(
+                g->recipes[i], source_problem(g->source, n), &one);
+            if (st == ASSAY_OK)
+                return ASSAY_OK;
+            if (why.status == ASSAY_OK)
+                assay_fail(&why, st, "%s: %s", source_name(g->source, n),
+                           one.text);
+        }
     return assay_fail(err, ASSAY_SHAPE,
                       "no chosen recipe is defined for any head: %s", why.text);
 }
@@ -281,17 +224,17 @@ static void say_done(const struct assay_case *c)
     free(line);
 }
 
-static enum assay_status do_head(struct generate *g, const struct heads *from,
-                                 size_t i, size_t *count,
+static enum assay_status do_head(struct generate *g, size_t i, size_t *count,
                                  struct assay_error *err)
 {
     const struct assay_recipe *recipes[ASSAY_RECIPES];
+    const struct assay_run run = { .threads = g->o->threads };
     struct assay_case c;
-    size_t n = applicable(g, heads_case_name(from, i), heads_problem(from, i),
-                          recipes);
+    size_t n = applicable(g, source_name(g->source, i),
+                          source_problem(g->source, i), recipes);
     if (n == 0)
         return ASSAY_OK;
-    enum assay_status st = heads_read(from, i, &c, err);
+    enum assay_status st = source_read(g->source, i, &run, &c, err);
     if (st != ASSAY_OK)
         return st;
     st = do_case(g, &c, recipes, n, err);
@@ -307,9 +250,8 @@ static enum assay_status do_all(struct generate *g, size_t *count,
                                 struct assay_error *err)
 {
     enum assay_status st = ASSAY_OK;
-    for (int i = 0; st == ASSAY_OK && i < g->o->n_files; i++)
-        for (size_t n = 0; st == ASSAY_OK && n < heads_count(g->heads[i]); n++)
-            st = do_head(g, g->heads[i], n, count, err);
+    for (size_t i = 0; st == ASSAY_OK && i < source_count(g->source); i++)
+        st = do_head(g, i, count, err);
     return st;
 }
 
@@ -321,7 +263,8 @@ static enum assay_status generate(struct generate *g, struct assay_error *err)
     if ((st = assay_blas_check(err)) != ASSAY_OK ||
         (st = select_recipes(g->o->recipe, g->recipes, &g->n_recipes, err)) !=
             ASSAY_OK ||
-        (st = open_all(g, err)) != ASSAY_OK ||
+        (st = source_open(&g->o->source, g->o->out, &g->source, err)) !=
+            ASSAY_OK ||
         (st = check_any(g, err)) != ASSAY_OK)
         return st;
     char *command = command_text(g->o);
@@ -352,12 +295,8 @@ int verb_generate(int argc, char **argv)
     struct assay_error err;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     struct generate g = { .o = &o };
-    g.heads = calloc((size_t)o.n_files, sizeof *g.heads);
-    enum assay_status st =
-        g.heads ? generate(&g, &err)
-                : assay_fail(&err, ASSAY_MEMORY, "no memory for file names");
-    for (int i = 0; g.heads && i < o.n_files; i++)
-        heads_close(g.heads[i]);
-    free(g.heads);
+    enum assay_status st = generate(&g, &err);
+    source_close(g.source);
+    free((void *)o.source.shapes);
     return st == ASSAY_OK ? 0 : verb_fail("generate", &err);
 }

@@ -21,28 +21,35 @@ static void count_bytes(const struct assay_payload *x, struct assay_e8m0 *out)
     const int64_t blocks =
         tokens && x->n_scales > 0 ? x->n_scales / (t->b * t->h * t->d) : 1;
     for (int64_t i = 0; i < x->n_scales; i++)
-        if (!tokens || holds_token(t->order, i / t->d % blocks, t->s)) {
+        if (!tokens || holds_token(t->order, i / t->d % blocks, t->s))
             out->count[x->e8m0[i]]++;
-            out->total++;
-        }
+}
+
+void assay_e8m0_finish(struct assay_e8m0 *e)
+{
+    int64_t below = 0;
+    e->total = 0;
+    e->min = e->median = e->max = e->distinct = 0;
+    for (int byte = 0; byte < 256; byte++)
+        e->total += e->count[byte];
+    for (int byte = 0; byte < 256; byte++) {
+        if (e->count[byte] == 0)
+            continue;
+        if (e->distinct++ == 0)
+            e->min = byte;
+        e->max = byte;
+        if (below < (e->total + 1) / 2)
+            e->median = byte;
+        below += e->count[byte];
+    }
 }
 
 static struct assay_e8m0 histogram(const struct assay_payload *x)
 {
     struct assay_e8m0 out = { 0 };
-    int64_t below = 0;
     if (x->e8m0)
         count_bytes(x, &out);
-    for (int byte = 0; byte < 256; byte++) {
-        if (out.count[byte] == 0)
-            continue;
-        if (out.distinct++ == 0)
-            out.min = byte;
-        out.max = byte;
-        if (below < (out.total + 1) / 2)
-            out.median = byte;
-        below += out.count[byte];
-    }
+    assay_e8m0_finish(&out);
     return out;
 }
 

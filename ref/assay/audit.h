@@ -21,6 +21,9 @@ struct assay_e8m0 {
     int min, median, max, distinct;
 };
 
+/* Fills the rest from the counts: histograms can be added. */
+ASSAY_API void assay_e8m0_finish(struct assay_e8m0 *e8m0);
+
 struct assay_audit_operand {
     /* Share of elements that are clipped: the code is the largest finite one
      * of its sign, and |x|, as the quantizer sees it, divided by its scale is

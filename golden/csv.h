@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Comma-separated values on stdout: RFC 4180, but lines end in a newline.
+ */
+#ifndef ASSAY_CSV_H
+#define ASSAY_CSV_H
+
+#include <stdbool.h>
+
+struct csv {
+    bool begun; /* a cell of the line is there */
+};
+
+/* The next cell of a line; quoted where needed. */
+void csv_text(struct csv *csv, const char *text);
+/* In full precision; "nan", "inf" and "-inf" for what is not finite. */
+void csv_number(struct csv *csv, double value);
+void csv_end_line(struct csv *csv);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+#include "golden/source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/made.h"
+#include "golden/names.h"
+#include "golden/select.h"
+#include "golden/temp_file.h"
+#include "golden/verb.h"
+
+/* ---- options ---- */
+
+enum {
+    KEY_LAYOUT = 0x4000,
+    KEY_MASK,
+    KEY_SCALE,
+    KEY_DIST,
+    KEY_SHAPE,
+    KEY_SEED,
+    KEY_INPUTS
+};
+
+static const struct argp_option keys[] = {
+    { NULL, 0, NULL, 0, "Heads of files:", 1 },
+    { "layout", KEY_LAYOUT, "AXES", 0,
+      "axes of the tensors, outermost first: hsd (default), shd, bhsd, bshd",
+      1 },
+    { "mask", KEY_MASK, "none|causal", 0, "instead of the file's metadata", 1 },
+    { "softmax-scale", KEY_SCALE, "X", 0,
+      "instead of the file's metadata or 1/sqrt(head size)", 1 },
+    { NULL, 0, NULL, 0, "Heads that are made, in place of files:", 2 },
+    { "shape", KEY_SHAPE, "LINE", 0,
+      "b1,hq4,hk2,q257,k257,d128 and, where wanted, dv64, causal, scale=X, "
+      "dist=NAME, seed=N; h4 is hq4,hk4 and s257 is q257,k257; may be given "
+      "several times",
+      2 },
+    { "dist", KEY_DIST, "LIST", 0,
+      "distributions of the inputs, names and globs, or all; `assay list "
+      "distributions` lists them",
+      2 },
+    { "seed", KEY_SEED, "N", 0, "of the random numbers; default 0", 2 },
+    { "inputs", KEY_INPUTS, "bf16|f16|f32", 0,
+      "format that made inputs are rounded to; default bf16", 2 },
+    { 0 },
+};
+
+static void add_shape(struct argp_state *state, struct source_options *o,
+                      const char *line)
+{
+    const char **all =
+        realloc((void *)o->shapes, (o->n_shapes + 1) * sizeof *all);
+    if (!all)
+        argp_failure(state, 4, 0, "no memory for shapes");
+    all[o->n_shapes++] = line;
+    o->shapes = all;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    static const char *const masks[] = { "none", "causal" };
+    static const char *const words[] = { "bf16", "f16", "f32" };
+    static const enum assay_format_id formats[] = { ASSAY_BF16, ASSAY_F16,
+                                                    ASSAY_F32 };
+    struct source_options *o = state->input;
+    switch (key) {
+    case KEY_LAYOUT: o->heads.layout = arg; break;
+    case KEY_MASK:
+        o->heads.has_mask = true;
+        o->heads.mask = verb_word(state, "--mask", arg, masks, 2) == 1
+                            ? ASSAY_MASK_CAUSAL
+                            : ASSAY_MASK_NONE;
+        break;
+    case KEY_SCALE:
+        o->heads.has_scale = true;
+        o->heads.scale = verb_number(state, "--softmax-scale", arg);
+        break;
+    case KEY_DIST: o->dist = strcmp(arg, "all") == 0 ? "*" : arg; break;
+    case KEY_SHAPE: add_shape(state, o, arg); break;
+    case KEY_SEED:
+        o->seeded = true;
+        o->seed = (uint64_t)verb_integer(state, "--seed", arg, 0, INT64_MAX);
+        break;
+    case KEY_INPUTS:
+        o->word = assay_format_get(
+            formats[verb_word(state, "--inputs", arg, words, 3)]);
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+const struct argp source_argp = { keys, parse, NULL, NULL, NULL, NULL, NULL };
+
+void source_check(struct argp_state *state, const struct source_options *o)
+{
+    const bool made = o->n_shapes > 0;
+    if (!made && (o->dist || o->seeded || o->word))
+        argp_error(state, "%s is for heads that are made; --shape is missing",
+                   o->dist     ? "--dist"
+                   : o->seeded ? "--seed"
+                               : "--inputs");
+    if (!made && o->n_files == 0)
+        argp_error(state, "no captured heads named, and no --shape");
+    if (made && o->n_files > 0)
+        argp_error(state, "heads are read from files or made by --shape, not "
+                          "both");
+    if (made && (o->heads.layout || o->heads.has_mask || o->heads.has_scale))
+        argp_error(state, "%s is for files; a shape has words for it",
+                   o->heads.layout     ? "--layout"
+                   : o->heads.has_mask ? "--mask"
+                                       : "--softmax-scale");
+}
+
+void source_print(const struct source_options *o, FILE *out)
+{
+    for (int i = 0; i < o->n_files; i++) {
+        const char *slash = strrchr(o->files[i], '/');
+        fprintf(out, " %s", slash ? slash + 1 : o->files[i]);
+    }
+    if (o->dist)
+        fprintf(out, " --dist %s", o->dist);
+    for (size_t i = 0; i < o->n_shapes; i++)
+        fprintf(out, " --shape %s", o->shapes[i]);
+    if (o->seeded)
+        fprintf(out, " --seed %" PRIu64, o->seed);
+    if (o->word)
+        fprintf(out, " --inputs %s", o->word->name);
+    if (o->heads.layout)
+        fprintf(out, " --layout %s", o->heads.layout);
+    if (o->heads.has_mask)
+        fprintf(out, " --mask %s", assay_mask_name(o->heads.mask));
+    if (o->heads.has_scale)
+        fprintf(out, " --softmax-scale %.17g", o->heads.scale);
+}
+
+/* ---- the source ---- */
+
+/* A case is head `index` of a file, or is made. */
+struct entry {
+    const struct heads *heads;
+    size_t index;
+    struct made *made;
+};
+
+struct source {
+    struct heads **heads; /* one per file */
+    int n_files;
+    struct entry *entries;
+    size_t n;
+};
+
+size_t source_count(const struct source *s)
+{
+    return s->n;
+}
+
+const char *source_name(const struct source *s, size_t i)
+{
+    const struct entry *e = &s->entries[i];
+    return e->made ? e->made->name : heads_case_name(e->heads, e->index);
+}
+
+const struct assay_problem *source_problem(const struct source *s, size_t i)
+{
+    const struct entry *e = &s->entries[i];
+    return e->made ? &e->made->line.problem : heads_problem(e->heads, e->index);
+}
+
+enum assay_status source_read(const struct source *s, size_t i,
+                              const struct assay_run *run,
+                              struct assay_case *out, struct assay_error *err)
+{
+    const struct entry *e = &s->entries[i];
+    return e->made ? made_read(e->made, run, out, err)
+                   : heads_read(e->heads, e->index, out, err);
+}
+
+/* `from` is what the entry is said to come from. */
+static enum assay_status add_entry(struct source *s, struct entry entry,
+                                   const char *from, struct assay_error *err)
+{
+    struct entry *all = realloc(s->entries, (s->n + 1) * sizeof *all);
+    if (!all)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for cases");
+    s->entries = all;
+    s->entries[s->n] = entry;
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(source_name(s, i), source_name(s, s->n)) == 0)
+            return assay_fail(err, ASSAY_USAGE,
+                              "%.200s: a second case named %s", from,
+                              source_name(s, i));
+    s->n++;
+    return ASSAY_OK;
+}
+
+static enum assay_status add_files(struct source *s,
+                                   const struct source_options *o,
+                                   const char *out, struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    for (int i = 0; st == ASSAY_OK && i < o->n_files; i++) {
+        if (out)
+            st = temp_file_check_input(out, o->files[i], err);
+        if (st == ASSAY_OK)
+            st = heads_open(o->files[i], &o->heads, &s->heads[i], err);
+        for (size_t n = 0; st == ASSAY_OK && n < heads_count(s->heads[i]); n++)
+            st = add_entry(s, (struct entry){ s->heads[i], n, NULL },
+                           o->files[i], err);
+    }
+    return st;
+}
+
+static enum assay_status add_made(struct source *s,
+                                  const struct assay_problem_line *line,
+                                  const struct assay_format *word,
+                                  const char *from, struct assay_error *err)
+{
+    struct made *made = calloc(1, sizeof *made);
+    if (!made)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a case");
+    enum assay_status st = made_check(line, word, made, err);
+    if (st == ASSAY_OK)
+        st = add_entry(s, (struct entry){ NULL, 0, made }, from, err);
+    if (st != ASSAY_OK)
+        free(made);
+    return st;
+}
+
+/* One shape, in each of the distributions. */
+static enum assay_status add_shape_cases(struct source *s,
+                                         const struct source_options *o,
+                                         const char *text,
+                                         struct assay_error *err)
+{
+    const struct assay_format *word =
+        o->word ? o->word : assay_format_get(ASSAY_BF16);
+    struct assay_problem_line line;
+    enum assay_status st = assay_problem_parse(text, &line, err);
+    if (st != ASSAY_OK)
+        return st;
+    if ((line.name[0] && o->dist) || (line.seeded && o->seeded))
+        return assay_fail(err, ASSAY_USAGE,
+                          "the shape \"%.200s\" has a %s of its own; leave out "
+                          "%s",
+                          text, line.name[0] && o->dist ? "dist" : "seed",
+                          line.name[0] && o->dist ? "--dist" : "--seed");
+    if (!line.name[0] && !o->dist)
+        return assay_fail(err, ASSAY_USAGE,
+                          "the shape \"%.200s\" has no distribution; use "
+                          "--dist NAME or the word dist=NAME",
+                          text);
+    line.seed = line.seeded ? line.seed : o->seed;
+    line.seeded = true;
+    if (line.name[0])
+        return add_made(s, &line, word, text, err);
+    for (int i = 0; st == ASSAY_OK && i < names_distributions.count; i++) {
+        if (!select_has(o->dist, names_distributions.names[i]))
+            continue;
+        snprintf(line.name, sizeof line.name, "%s",
+                 names_distributions.names[i]);
+        st = add_made(s, &line, word, text, err);
+    }
+    return st;
+}
+
+enum assay_status source_open(const struct source_options *o, const char *out,
+                              struct source **source, struct assay_error *err)
+{
+    struct source *s = calloc(1, sizeof *s);
+    *source = s;
+    if (s)
+        s->heads = calloc((size_t)o->n_files + 1, sizeof *s->heads);
+    if (!s || !s->heads)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for file names");
+    s->n_files = o->n_files;
+    enum assay_status st = add_files(s, o, out, err);
+    if (st == ASSAY_OK && o->dist)
+        st = select_names(o->dist, &names_distributions, err);
+    for (size_t i = 0; st == ASSAY_OK && i < o->n_shapes; i++)
+        st = add_shape_cases(s, o, o->shapes[i], err);
+    return st;
+}
+
+void source_close(struct source *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->n; i++)
+        free(s->entries[i].made);
+    for (int i = 0; s->heads && i < s->n_files; i++)
+        heads_close(s->heads[i]);
+    free(s->entries);
+    free(s->heads);
+    free(s);
+}
