@@ -2,9 +2,12 @@
 #include "golden/topic.h"
 
 #include "assay/block.h"
+#include "assay/distribution.h"
 #include "assay/pack.h"
 #include "assay/recipe.h"
+#include "assay/stage.h"
 #include "assay/tile.h"
+#include "assay/transport.h"
 #include "golden/term.h"
 
 /* ---- cells, in the order of the columns ---- */
@@ -225,6 +228,92 @@ static void fill_scale(int i, struct topic_row *r)
     const struct assay_scale_kind *kind = assay_scale_get((enum assay_scale)i);
     text(r, kind->name);
     text(r, kind->about);
+}
+
+static void fill_stage(int i, struct topic_row *r)
+{
+    const struct assay_way *way = assay_stage_get((enum assay_stage)i);
+    text(r, way->name);
+    text(r, way->about);
+}
+
+/* 0: the distribution has no such constant. */
+static void constant(struct topic_row *r, double value)
+{
+    next(r, value != 0 ? TOPIC_REAL : TOPIC_NOTHING)->real = value;
+}
+
+static const struct topic_column distribution_columns[] = {
+    { "name", COLUMN_TEXT },
+    { "spread", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "gap", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "jitter", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "step", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "low", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "about", COLUMN_LONG },
+};
+
+static void fill_distribution(int i, struct topic_row *r)
+{
+    const struct assay_distribution *d =
+        assay_distribution_get((enum assay_distribution_id)i);
+    text(r, d->name);
+    constant(r, d->values.spread);
+    constant(r, d->values.gap);
+    constant(r, d->values.jitter);
+    constant(r, d->values.step);
+    constant(r, d->values.low);
+    text(r, d->about);
+}
+
+static void quantizer(struct topic_row *r, enum assay_quantizer_id id)
+{
+    if (id == ASSAY_QUANTIZERS)
+        next(r, TOPIC_NOTHING);
+    else
+        text(r, assay_quantizer_get(id)->name);
+}
+
+static const struct topic_column transport_columns[] = {
+    { "name", COLUMN_TEXT },      { "native", COLUMN_TEXT },
+    { "packed_qk", COLUMN_TEXT }, { "packed_v", COLUMN_TEXT },
+    { "about", COLUMN_LONG },
+};
+
+static void fill_transport(int i, struct topic_row *r)
+{
+    const struct assay_transport_codec *c =
+        assay_transport_codec_get((enum assay_transport_codec_id)i);
+    text(r, c->name);
+    quantizer(r, c->native);
+    quantizer(r, c->qk);
+    quantizer(r, c->v);
+    text(r, c->about);
+}
+
+static const struct topic_column profile_columns[] = {
+    { "name", COLUMN_TEXT },      { "qk", COLUMN_TEXT },
+    { "v", COLUMN_TEXT },         { "v_tokens", COLUMN_TEXT },
+    { "pads_to", COLUMN_NUMBER }, { "rotated", COLUMN_TEXT },
+    { "recipe", COLUMN_TEXT },
+};
+
+static void fill_profile(int i, struct topic_row *r)
+{
+    static const char *const rotated[] = {
+        [ASSAY_ROTATED_NEVER] = "never",
+        [ASSAY_ROTATED_BEFORE] = "before",
+        [ASSAY_ROTATED_WITHIN] = "within",
+    };
+    const struct assay_transport_profile *p =
+        assay_transport_profile_get((enum assay_transport_profile_id)i);
+    text(r, p->name);
+    text(r, assay_transport_codec_get(p->qk)->name);
+    text(r, assay_transport_codec_get(p->v)->name);
+    text(r, assay_token_order_name(p->order));
+    integer(r, p->multiple);
+    text(r, rotated[p->rotated]);
+    text(r, p->recipe);
 }
 
 /* ---- the list of topics ---- */
