@@ -189,7 +189,8 @@ static const struct topic_column quantizer_columns[] = {
     { "name", COLUMN_TEXT },      { "operands", COLUMN_TEXT },
     { "format", COLUMN_TEXT },    { "scale", COLUMN_TEXT },
     { "rule", COLUMN_TEXT },      { "prepared", COLUMN_EXTRA },
-    { "overflow", COLUMN_EXTRA }, { "about", COLUMN_LONG },
+    { "overflow", COLUMN_EXTRA }, { "tail", COLUMN_EXTRA },
+    { "about", COLUMN_LONG },
 };
 
 static void fill_quantizer(int i, struct topic_row *r)
@@ -203,6 +204,7 @@ static void fill_quantizer(int i, struct topic_row *r)
     text(r, assay_quantizer_rule_name(q));
     text(r, q->prepares ? assay_rotation_order_get(q->prepare)->name : "-");
     text(r, assay_overflow_get(q->overflow)->name);
+    text(r, assay_tail_name(q->tail));
     text(r, q->about);
 }
 

@@ -68,17 +68,32 @@ START_TEST(tables)
                          strchr(f->flags, 'F') != NULL);
         ck_assert_int_eq(r->p_blocks, strchr(f->flags, 'B') != NULL);
         ck_assert_int_eq(r->order == ASSAY_TOKENS_FP6P, r->p_blocks);
-        ck_assert_int_eq(r->promise == ASSAY_PROMISE_MODEL,
+        ck_assert_int_eq(r->promise == ASSAY_PROMISE_STATISTICAL,
                          strchr(f->flags, 'M') != NULL);
         /* P lies in (0, 1] and must have a row format that holds it */
         ck_assert(assay_format_max(assay_format_get(r->p_format)) >= 1);
         ck_assert(r->about && r->about[0]);
+        struct assay_error err;
+        const struct assay_recipe *same;
+        ck_assert_int_eq(assay_recipe_valid(r, &err), ASSAY_OK);
+        ck_assert_int_eq(assay_recipe_add(r, &same, &err), ASSAY_OK);
+        ck_assert_ptr_eq(same, r);
     }
+    for (int i = 0; i < ASSAY_QUANTIZERS; i++) {
+        struct assay_error err;
+        const struct assay_quantizer *same,
+            *q = assay_quantizer_get((enum assay_quantizer_id)i);
+        ck_assert_int_eq(assay_quantizer_add(q, &same, &err), ASSAY_OK);
+        ck_assert_ptr_eq(same, q);
+    }
+    ck_assert_int_eq(assay_recipe_count(), ASSAY_RECIPES);
     ck_assert_ptr_null(assay_recipe_find("fp9"));
     ck_assert_ptr_null(assay_recipe_find(""));
     ck_assert_ptr_null(assay_recipe_find("fp8 "));
-    ck_assert_str_eq(assay_promise_name(ASSAY_PROMISE_EXACT), "exact");
-    ck_assert_str_eq(assay_promise_name(ASSAY_PROMISE_MODEL), "model");
+    ck_assert_str_eq(assay_promise_name(ASSAY_PROMISE_ARITHMETIC),
+                     "arithmetic");
+    ck_assert_str_eq(assay_promise_name(ASSAY_PROMISE_STATISTICAL),
+                     "statistical");
 }
 END_TEST
 
@@ -134,7 +149,10 @@ START_TEST(recipes_in_forms)
             want.p_format = ASSAY_E4M3FN;
             want.p_blocks = false;
             want.order = ASSAY_TOKENS_CANONICAL;
+            want.promise = ASSAY_PROMISE_ARITHMETIC;
         }
+        if (form == ASSAY_SOFTMAX_FP6P)
+            want.promise = ASSAY_PROMISE_STATISTICAL;
         printf("# %s in form %d\n", r->name, (int)form);
         fflush(stdout);
         ck_assert(got->id == want.id && got->q == want.q && got->k == want.k &&

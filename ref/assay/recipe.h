@@ -22,7 +22,8 @@ enum assay_recipe_id {
 #define ASSAY_RECIPE(id, ...) ASSAY_RECIPE_##id,
 #include "assay/recipe.def"
 #undef ASSAY_RECIPE
-    ASSAY_RECIPES
+    ASSAY_RECIPES,
+    ASSAY_RECIPES_MAX = ASSAY_RECIPES + 64 /* with those that are added */
 };
 
 enum assay_softmax {
@@ -33,7 +34,13 @@ enum assay_softmax {
 };
 
 enum assay_applied { ASSAY_APPLIED_KERNEL, ASSAY_APPLIED_Q };
-enum assay_promise { ASSAY_PROMISE_EXACT, ASSAY_PROMISE_MODEL };
+
+/* How much of a contract's arithmetic is named. Quantizers are to the bit in
+ * either case; the order of sums is told by neither.
+ * ARITHMETIC: every rounding is, so a right kernel is within jitter.
+ * STATISTICAL: that of P is not public; errors are of the right size, no more.
+ */
+enum assay_promise { ASSAY_PROMISE_ARITHMETIC, ASSAY_PROMISE_STATISTICAL };
 
 enum assay_softmax_kind {
     ASSAY_KIND_ONLINE,
@@ -50,6 +57,7 @@ struct assay_softmax_form {
     bool whole_sum;
     enum assay_format_id p_format; /* ASSAY_FORMATS: the recipe's */
     bool nearest;
+    enum assay_promise promise;
     const char *about;
 };
 
@@ -68,20 +76,43 @@ struct assay_recipe {
     const char *about;
 };
 
-/* Rows; static. find returns NULL for an unknown name. */
+/* Rows; static. find returns NULL for an unknown name. Ids are those of
+ * recipe.def, then those of added recipes, count in all. */
+ASSAY_API int assay_recipe_count(void);
 ASSAY_API const struct assay_recipe *assay_recipe_get(enum assay_recipe_id id);
 ASSAY_API const struct assay_recipe *assay_recipe_find(const char *name);
 ASSAY_API const struct assay_softmax_form *
 assay_softmax_get(enum assay_softmax id);
 ASSAY_API const struct assay_softmax_form *assay_softmax_find(const char *name);
-/* "exact" or "model" */
+/* "arithmetic" or "statistical" */
 ASSAY_API const char *assay_promise_name(enum assay_promise promise);
 
 /* The recipe in another softmax form; static. A form that fixes P's format
- * has no blocks in P, and then V's are in canonical order. */
+ * has no blocks in P, and then V's are in canonical order; the promise is then
+ * the form's, else the lesser of the two. */
 ASSAY_API const struct assay_recipe *
 assay_recipe_in_form(const struct assay_recipe *recipe,
                      enum assay_softmax form);
+
+/* ASSAY_USAGE with a sentence where columns contradict each other: a quantizer
+ * that is not for its operand; a mean taken off or a scale folded in where the
+ * quantizer prepares nothing; token order fp6p without blocks of V, or blocks
+ * of P in another order than V's; P in a format without fractions; an unknown
+ * number; a name that is empty, longer than 31, or not of letters, digits,
+ * '.', '_' and '-'. */
+ASSAY_API enum assay_status
+assay_recipe_valid(const struct assay_recipe *recipe, struct assay_error *err);
+
+/* Whether all columns but id, name and about are the same. */
+ASSAY_API bool assay_recipe_same(const struct assay_recipe *a,
+                                 const struct assay_recipe *b);
+
+/* Adds a valid recipe to the table for good; its id is not looked at, texts
+ * are copied. The same recipe again gives the row there is; another one of the
+ * same name is ASSAY_USAGE. Not while other threads use recipes. */
+ASSAY_API enum assay_status assay_recipe_add(const struct assay_recipe *recipe,
+                                             const struct assay_recipe **out,
+                                             struct assay_error *err);
 
 struct assay_payloads {
     struct assay_payload q, k, v;
