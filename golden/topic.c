@@ -5,6 +5,7 @@
 #include "assay/distribution.h"
 #include "assay/pack.h"
 #include "assay/recipe.h"
+#include "assay/split.h"
 #include "assay/stage.h"
 #include "assay/tile.h"
 #include "assay/transport.h"
@@ -316,6 +317,12 @@ static void fill_profile(int i, struct topic_row *r)
     integer(r, p->multiple);
     text(r, rotated[p->rotated]);
     text(r, p->recipe);
+}
+
+static void fill_split(int i, struct topic_row *r)
+{
+    text(r, assay_split_name((enum assay_split_kind)i));
+    text(r, assay_split_about((enum assay_split_kind)i));
 }
 
 /* ---- the list of topics ---- */
