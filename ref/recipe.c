@@ -18,9 +18,16 @@ enum { ROUNDED, WHOLE };
 #define ASSAY_RECIPE ASSAY_FORMATS
 
 static const struct assay_softmax_form softmaxes[] = {
-#define ASSAY_SOFTMAX(id, name, kind, tile, sum, p, nearest, about) \
-    { ASSAY_SOFTMAX_##id, name,      ASSAY_KIND_##kind, tile,       \
-      (sum) == WHOLE,     ASSAY_##p, nearest,           about },
+#define ASSAY_SOFTMAX(id, name, kind, tile, sum, p, nearest, promise, about) \
+    { ASSAY_SOFTMAX_##id,                                                    \
+      name,                                                                  \
+      ASSAY_KIND_##kind,                                                     \
+      tile,                                                                  \
+      (sum) == WHOLE,                                                        \
+      ASSAY_##p,                                                             \
+      nearest,                                                               \
+      ASSAY_PROMISE_##promise,                                               \
+      about },
 #include "assay/softmax.def"
 #undef ASSAY_SOFTMAX
 };
@@ -73,9 +80,28 @@ const struct assay_softmax_form *assay_softmax_find(const char *name)
     return NULL;
 }
 
-const char *assay_promise_name(enum assay_promise promise)
+static const struct assay_way promises[] = {
+#define ASSAY_PROMISE(id, name, about) { name, about },
+#include "assay/promise.def"
+#undef ASSAY_PROMISE
+};
+
+const struct assay_way *assay_promise_get(enum assay_promise promise)
 {
-    return promise == ASSAY_PROMISE_EXACT ? "exact" : "model";
+    return &promises[promise];
+}
+
+enum assay_promise assay_recipe_promise(const struct assay_recipe *recipe)
+{
+    const struct assay_softmax_form *form = assay_softmax_get(recipe->softmax);
+    if (form->p_format != ASSAY_FORMATS || form->promise > recipe->promise)
+        return form->promise;
+    return recipe->promise;
+}
+
+const char *assay_recipe_promise_name(const struct assay_recipe *recipe)
+{
+    return assay_promise_get(assay_recipe_promise(recipe))->name;
 }
 
 static struct assay_recipe in_form[ASSAY_RECIPES][ASSAY_SOFTMAXES];
