@@ -216,7 +216,11 @@ static const char *const recipe_keys[] = {
     "scale_in_q", "p",    "p_blocks", "out", "form", "promise",  "about"
 };
 static const struct names recipe_key_names = NAMES("key", recipe_keys);
-static const char *const promises[] = { "arithmetic", "statistical" };
+static const char *const promises[] = {
+#define ASSAY_PROMISE(id, name, about) name,
+#include "assay/promise.def"
+#undef ASSAY_PROMISE
+};
 static const struct names promise_names = NAMES("promise", promises);
 
 static void pick_quantizer(struct row *r, const char *key,
@@ -412,7 +416,7 @@ static json_t *recipe_json(const struct assay_recipe *r)
                      assay_format_get(r->p_format)->name, "p_blocks",
                      r->p_blocks, "out", assay_format_get(r->out_format)->name,
                      "form", assay_softmax_get(r->softmax)->name, "promise",
-                     assay_promise_name(r->promise), "about", r->about);
+                     assay_promise_get(r->promise)->name, "about", r->about);
 }
 
 char *recipe_definition(const struct assay_recipe *recipe)

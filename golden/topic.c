@@ -182,7 +182,7 @@ static void fill_recipe(int i, struct topic_row *r)
     flag(r, recipe->p_blocks);
     text(r, assay_format_get(recipe->out_format)->name);
     text(r, assay_softmax_get(recipe->softmax)->name);
-    text(r, assay_promise_name(recipe->promise));
+    text(r, assay_recipe_promise_name(recipe));
     text(r, recipe->about);
 }
 
@@ -210,9 +210,9 @@ static void fill_quantizer(int i, struct topic_row *r)
 }
 
 static const struct topic_column softmax_columns[] = {
-    { "name", COLUMN_TEXT },  { "key_tile", COLUMN_NUMBER },
-    { "max", COLUMN_TEXT },   { "sum", COLUMN_TEXT },
-    { "about", COLUMN_LONG },
+    { "name", COLUMN_TEXT },    { "key_tile", COLUMN_NUMBER },
+    { "max", COLUMN_TEXT },     { "sum", COLUMN_TEXT },
+    { "promise", COLUMN_TEXT }, { "about", COLUMN_LONG },
 };
 
 static void fill_softmax(int i, struct topic_row *r)
@@ -223,6 +223,7 @@ static void fill_softmax(int i, struct topic_row *r)
     integer(r, form->key_tile);
     text(r, form->kind == ASSAY_KIND_ONLINE ? "online" : "first tile");
     text(r, form->whole_sum ? "whole" : "rounded");
+    text(r, assay_promise_get(form->promise)->name);
     text(r, form->about);
 }
 
@@ -231,6 +232,13 @@ static void fill_scale(int i, struct topic_row *r)
     const struct assay_scale_kind *kind = assay_scale_get((enum assay_scale)i);
     text(r, kind->name);
     text(r, kind->about);
+}
+
+static void fill_promise(int i, struct topic_row *r)
+{
+    const struct assay_way *way = assay_promise_get((enum assay_promise)i);
+    text(r, way->name);
+    text(r, way->about);
 }
 
 static void fill_stage(int i, struct topic_row *r)

@@ -34,13 +34,12 @@ enum assay_softmax {
 };
 
 enum assay_applied { ASSAY_APPLIED_KERNEL, ASSAY_APPLIED_Q };
-
-/* How much of a contract's arithmetic is named. Quantizers are to the bit in
- * either case; the order of sums is told by neither.
- * ARITHMETIC: every rounding is, so a right kernel is within jitter.
- * STATISTICAL: that of P is not public; errors are of the right size, no more.
- */
-enum assay_promise { ASSAY_PROMISE_ARITHMETIC, ASSAY_PROMISE_STATISTICAL };
+enum assay_promise {
+#define ASSAY_PROMISE(id, ...) ASSAY_PROMISE_##id,
+#include "assay/promise.def"
+#undef ASSAY_PROMISE
+    ASSAY_PROMISES
+};
 
 enum assay_softmax_kind {
     ASSAY_KIND_ONLINE,
@@ -72,7 +71,7 @@ struct assay_recipe {
     bool p_blocks;
     enum assay_format_id out_format;
     enum assay_softmax softmax;
-    enum assay_promise promise;
+    enum assay_promise promise; /* of P; see assay_recipe_promise() */
     const char *about;
 };
 
@@ -84,12 +83,17 @@ ASSAY_API const struct assay_recipe *assay_recipe_find(const char *name);
 ASSAY_API const struct assay_softmax_form *
 assay_softmax_get(enum assay_softmax id);
 ASSAY_API const struct assay_softmax_form *assay_softmax_find(const char *name);
-/* "arithmetic" or "statistical" */
-ASSAY_API const char *assay_promise_name(enum assay_promise promise);
+ASSAY_API const struct assay_way *assay_promise_get(enum assay_promise promise);
+
+/* What O and LSE of the recipe in its form promise, by name: the weaker of the
+ * form's promise and, unless the form fixes P's format, of the recipe's. */
+ASSAY_API enum assay_promise
+assay_recipe_promise(const struct assay_recipe *recipe);
+ASSAY_API const char *
+assay_recipe_promise_name(const struct assay_recipe *recipe);
 
 /* The recipe in another softmax form; static. A form that fixes P's format
- * has no blocks in P, and then V's are in canonical order; the promise is then
- * the form's, else the lesser of the two. */
+ * has no blocks in P, and then V's are in canonical order. */
 ASSAY_API const struct assay_recipe *
 assay_recipe_in_form(const struct assay_recipe *recipe,
                      enum assay_softmax form);
