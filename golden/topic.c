@@ -176,7 +176,7 @@ static void fill_recipe(int i, struct topic_row *r)
     text(r, assay_quantizer_get(recipe->k)->name);
     text(r, assay_quantizer_get(recipe->v)->name);
     text(r, assay_token_order_name(recipe->order));
-    flag(r, recipe->smooth);
+    text(r, assay_smooth_name(recipe->smooth));
     flag(r, recipe->scale_applied == ASSAY_APPLIED_Q);
     text(r, assay_format_get(recipe->p_format)->name);
     flag(r, recipe->p_blocks);

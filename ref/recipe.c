@@ -37,7 +37,7 @@ static const struct assay_recipe recipes[] = {
       ASSAY_QUANTIZER_##k,                                                 \
       ASSAY_QUANTIZER_##v,                                                 \
       ASSAY_TOKENS_##order,                                                \
-      smooth,                                                              \
+      ASSAY_SMOOTH_##smooth,                                               \
       ASSAY_APPLIED_##applied,                                             \
       ASSAY_##p,                                                           \
       blocks,                                                              \
@@ -105,6 +105,20 @@ enum assay_promise assay_recipe_promise(const struct assay_recipe *recipe)
 const char *assay_recipe_promise_name(const struct assay_recipe *recipe)
 {
     return assay_promise_get(assay_recipe_promise(recipe))->name;
+}
+
+const char *assay_smooth_name(enum assay_smooth smooth)
+{
+    static const char *const names[] = { "no", "words", "f32" };
+    return names[smooth];
+}
+
+const struct assay_format *
+assay_recipe_lse_word(const struct assay_recipe *recipe,
+                      const struct assay_format *word)
+{
+    return recipe->smooth == ASSAY_SMOOTH_F32 ? assay_format_get(ASSAY_F32)
+                                              : word;
 }
 
 /* ---- recipes in other forms ---- */

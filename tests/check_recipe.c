@@ -64,7 +64,8 @@ START_TEST(tables)
         ck_assert_str_eq(assay_format_get(r->p_format)->name, f->p);
         ck_assert_str_eq(assay_format_get(r->out_format)->name, f->out);
         ck_assert_str_eq(assay_softmax_get(r->softmax)->name, f->form);
-        ck_assert_int_eq(r->smooth, strchr(f->flags, 'S') != NULL);
+        ck_assert_str_eq(assay_smooth_name(r->smooth),
+                         strchr(f->flags, 'S') ? "words" : "no");
         ck_assert_int_eq(r->scale_applied == ASSAY_APPLIED_Q,
                          strchr(f->flags, 'F') != NULL);
         ck_assert_int_eq(r->p_blocks, strchr(f->flags, 'B') != NULL);

@@ -34,6 +34,7 @@ enum assay_softmax {
 };
 
 enum assay_applied { ASSAY_APPLIED_KERNEL, ASSAY_APPLIED_Q };
+enum assay_smooth { ASSAY_SMOOTH_NO, ASSAY_SMOOTH_WORDS, ASSAY_SMOOTH_F32 };
 enum assay_promise {
 #define ASSAY_PROMISE(id, ...) ASSAY_PROMISE_##id,
 #include "assay/promise.def"
@@ -65,7 +66,7 @@ struct assay_recipe {
     const char *name;
     enum assay_quantizer_id q, k, v;
     enum assay_token_order order;
-    bool smooth;
+    enum assay_smooth smooth;
     enum assay_applied scale_applied;
     enum assay_format_id p_format;
     bool p_blocks;
@@ -91,6 +92,15 @@ ASSAY_API enum assay_promise
 assay_recipe_promise(const struct assay_recipe *recipe);
 ASSAY_API const char *
 assay_recipe_promise_name(const struct assay_recipe *recipe);
+
+/* "no", "words" or "f32" */
+ASSAY_API const char *assay_smooth_name(enum assay_smooth smooth);
+
+/* The format that the K mean's part of a recipe's LSE is rounded to, `word`
+ * being that of the inputs. */
+ASSAY_API const struct assay_format *
+assay_recipe_lse_word(const struct assay_recipe *recipe,
+                      const struct assay_format *word);
 
 /* The recipe in another softmax form; static. A form that fixes P's format
  * has no blocks in P, and then V's are in canonical order. */
