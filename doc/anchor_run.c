@@ -41,11 +41,10 @@ struct anchor_inputs anchor_inputs_new(const char *distribution, int64_t h,
                                        int64_t s, int64_t every, uint64_t seed)
 {
     const struct assay_distribution *d = assay_distribution_find(distribution);
-    struct anchor_inputs in = {
-        .all = { 1, h, h, s, s, 128, 128, ASSAY_MASK_NONE,
-                 assay_problem_default_scale(128) },
-        .every = every
-    };
+    struct anchor_inputs in = { .all = { 1, h, h, s, s, 128, 128,
+                                         ASSAY_MASK_NONE,
+                                         assay_problem_default_scale(128) },
+                                .every = every };
     in.p = in.all;
     in.p.nq = (s + every - 1) / every;
     in.q_all = room(assay_problem_q_elems(&in.all), sizeof *in.q_all);
@@ -178,8 +177,8 @@ static void quantize(const struct anchor_inputs *in,
     }
     if (j && j->unit_v)
         to_unit(r->v, in->v, &out->v);
-    thin(q->codes, q->tensor.s, in->every, token * assay_format_bytes(q->format),
-         q->codes);
+    thin(q->codes, q->tensor.s, in->every,
+         token * assay_format_bytes(q->format), q->codes);
     if (q->scale == ASSAY_SCALE_BLOCK) {
         thin(q->e8m0, q->tensor.s, in->every,
              (size_t)(q->n_scales / q->tensor.s), q->e8m0);
