@@ -28,11 +28,6 @@ static enum assay_status check_name(const char *what, const char *name,
 
 /* ---- quantizers ---- */
 
-static bool is_block(enum assay_scale scale)
-{
-    return scale == ASSAY_SCALE_BLOCK || scale == ASSAY_SCALE_BLOCK_TOKENS;
-}
-
 static bool operands_fit(const char *operands)
 {
     const size_t n = operands ? strlen(operands) : 0;
