@@ -33,6 +33,12 @@ static bool is_block(enum assay_scale scale)
     return scale == ASSAY_SCALE_BLOCK || scale == ASSAY_SCALE_BLOCK_TOKENS;
 }
 
+/* Scales would take values far out of binary32, or below it. */
+static bool is_wide(enum assay_format_id format)
+{
+    return assay_format_get(format)->exp_bits >= 8;
+}
+
 static bool operands_fit(const char *operands)
 {
     const size_t n = operands ? strlen(operands) : 0;
@@ -66,6 +72,19 @@ enum assay_status assay_quantizer_valid(const struct assay_quantizer *q,
         return assay_fail(err, ASSAY_USAGE,
                           "quantizer %s: e8m0 is for scales, not for elements",
                           q->name);
+    if (q->scale != ASSAY_SCALE_NONE && is_wide(q->format))
+        return assay_fail(err, ASSAY_USAGE,
+                          "quantizer %s: %s has the range of binary32 and "
+                          "takes no scales, but scale is %s",
+                          q->name, assay_format_get(q->format)->name,
+                          assay_scale_get(q->scale)->name);
+    if (is_block(q->scale) &&
+        assay_format_bytes(assay_format_get(q->format)) > 1)
+        return assay_fail(err, ASSAY_USAGE,
+                          "quantizer %s: elements of blocks have at most 8 "
+                          "bits, %s has %d",
+                          q->name, assay_format_get(q->format)->name,
+                          assay_format_get(q->format)->bits);
     if (q->scale == ASSAY_SCALE_BLOCK_TOKENS && strcmp(q->operands, "v") != 0)
         return assay_fail(err, ASSAY_USAGE,
                           "quantizer %s: blocks of tokens are for v, not for "
@@ -126,6 +145,24 @@ static bool holds_p(enum assay_format_id format)
            assay_format_max(f) >= 1;
 }
 
+/* A form that makes P's bits has it in one format, as it comes. */
+static enum assay_status check_form(const struct assay_recipe *r,
+                                    struct assay_error *err)
+{
+    const struct assay_softmax_form *form = assay_softmax_get(r->softmax);
+    if (form->p_format == ASSAY_FORMATS ||
+        (form->p_format == r->p_format && !r->p_blocks &&
+         r->order == ASSAY_TOKENS_CANONICAL))
+        return ASSAY_OK;
+    return assay_fail(
+        err, ASSAY_USAGE,
+        "recipe %s: form %s has P in %s, without blocks, and V "
+        "in canonical order; not p %s, p_blocks %s, v_tokens %s",
+        r->name, form->name, assay_format_get(form->p_format)->name,
+        assay_format_get(r->p_format)->name, r->p_blocks ? "true" : "false",
+        assay_token_order_name(r->order));
+}
+
 static enum assay_status check_p(const struct assay_recipe *r,
                                  struct assay_error *err)
 {
@@ -152,7 +189,8 @@ enum assay_status assay_recipe_valid(const struct assay_recipe *r,
         return st;
     if (r->order >= ASSAY_TOKEN_ORDERS || r->p_format >= ASSAY_FORMATS ||
         r->out_format >= ASSAY_FORMATS || r->softmax >= ASSAY_SOFTMAXES ||
-        r->scale_applied > ASSAY_APPLIED_Q || r->promise >= ASSAY_PROMISES)
+        r->smooth > ASSAY_SMOOTH_F32 || r->scale_applied > ASSAY_APPLIED_Q ||
+        r->promise >= ASSAY_PROMISES)
         return assay_fail(err, ASSAY_USAGE,
                           "recipe %s: a column has an unknown number", r->name);
     if (r->promise == ASSAY_PROMISE_BITS)
@@ -165,7 +203,8 @@ enum assay_status assay_recipe_valid(const struct assay_recipe *r,
         return assay_fail(err, ASSAY_USAGE,
                           "recipe %s: output is bf16, f16 or f32, not %s",
                           r->name, assay_format_get(r->out_format)->name);
-    if ((st = check_operands(r, err)) != ASSAY_OK)
+    if ((st = check_operands(r, err)) != ASSAY_OK ||
+        (st = check_form(r, err)) != ASSAY_OK)
         return st;
     return check_p(r, err);
 }
