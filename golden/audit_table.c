@@ -377,7 +377,7 @@ static void print_ranking(struct tables *t, const struct audit_line *lines,
         sheet_number(&s, "%.2e",
                      quantile_of(t, line, AUDIT_FIGURE_lse_max_nats, 1, NULL));
         sheet_cell(&s, "%s", at.c ? audit_head_name(at.c, at.head).s : "-");
-        sheet_cell(&s, "%s", assay_promise_name(line->recipe->promise));
+        sheet_cell(&s, "%s", assay_recipe_promise_name(line->recipe));
     }
     end(t, &s);
 }

@@ -99,7 +99,7 @@ static void csv_line(struct csv *csv, const struct audit_report *report,
     csv_number(csv, (double)head);
     csv_text(csv, one->recipe->name);
     csv_text(csv, assay_softmax_get(one->recipe->softmax)->name);
-    csv_text(csv, assay_promise_name(one->recipe->promise));
+    csv_text(csv, assay_recipe_promise_name(one->recipe));
     csv_text(csv, one->transport ? one->transport->name : "");
     csv_number(csv, one->transport ? one->transport->ranks : 1);
     csv_text(csv, c->word);
@@ -194,7 +194,7 @@ static json_t *json_result(const struct audit_case *c,
     json_object_set_new(out, "softmax_form",
                         json_string(assay_softmax_get(recipe->softmax)->name));
     json_object_set_new(out, "promise",
-                        json_string(assay_promise_name(recipe->promise)));
+                        json_string(assay_recipe_promise_name(recipe)));
     json_object_set_new(out, "transport",
                         one->transport ? json_string(one->transport->name)
                                        : json_null());

@@ -8,6 +8,7 @@ golden_libgolden_la_SOURCES = \
 	golden/audit_transport.h golden/csv.c golden/csv.h golden/made.c \
 	golden/made.h golden/sheet.c golden/sheet.h golden/source.c \
 	golden/source.h \
+	golden/bench.c golden/bench.def golden/bench.h golden/bench_plan.c \
 	golden/case.c golden/cast.c golden/cast.h golden/cast_file.h \
 	golden/cast_input.c golden/cast_output.c golden/child.c \
 	golden/child.h golden/clock.h golden/h5.c \
@@ -22,7 +23,8 @@ golden_libgolden_la_SOURCES = \
 	golden/set_open.c golden/set_read.c golden/set_size.def golden/set_write.c \
 	golden/temp_file.c golden/temp_file.h golden/term.c golden/term.h \
 	golden/topic.c golden/topic.def golden/topic.h \
-	golden/verb.c golden/verb.h golden/verb_audit.c golden/verb_cast.c golden/verb_generate.c \
+	golden/verb.c golden/verb.h golden/verb_audit.c golden/verb_bench.c \
+	golden/verb_cast.c golden/verb_generate.c \
 	golden/verb_list.c golden/verb_show.c golden/verb_verify.c verb.def
 golden_libgolden_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(HDF5_CFLAGS) \
 	$(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)

@@ -216,7 +216,13 @@ static const char *const recipe_keys[] = {
     "scale_in_q", "p",    "p_blocks", "out", "form", "promise",  "about"
 };
 static const struct names recipe_key_names = NAMES("key", recipe_keys);
-static const char *const promises[] = { "arithmetic", "statistical" };
+static const char *const promises[] = {
+#define ASSAY_PROMISE(id, name, about) name,
+#include "assay/promise.def"
+#undef ASSAY_PROMISE
+};
+static const char *const smooths[] = { "no", "words", "f32" };
+static const struct names smooth_names = NAMES("smoothing", smooths);
 static const struct names promise_names = NAMES("promise", promises);
 
 static void pick_quantizer(struct row *r, const char *key,
@@ -237,12 +243,13 @@ static void fill_recipe(struct row *r, struct assay_recipe *x)
 {
     bool in_q = x->scale_applied == ASSAY_APPLIED_Q;
     int order = (int)x->order, p = (int)x->p_format, out = (int)x->out_format,
-        form = (int)x->softmax, promise = (int)x->promise;
+        form = (int)x->softmax, promise = (int)x->promise,
+        smooth = (int)x->smooth;
     pick_quantizer(r, "q", &x->q);
     pick_quantizer(r, "k", &x->k);
     pick_quantizer(r, "v", &x->v);
     pick(r, "v_tokens", &names_token_orders, &order);
-    flag(r, "smooth", &x->smooth);
+    pick(r, "smooth", &smooth_names, &smooth);
     flag(r, "scale_in_q", &in_q);
     pick(r, "p", &names_formats, &p);
     flag(r, "p_blocks", &x->p_blocks);
@@ -255,6 +262,7 @@ static void fill_recipe(struct row *r, struct assay_recipe *x)
     x->out_format = (enum assay_format_id)out;
     x->softmax = (enum assay_softmax)form;
     x->promise = (enum assay_promise)promise;
+    x->smooth = (enum assay_smooth)smooth;
     const char *about = text_of(r, "about");
     x->about = about ? about : "";
     x->name = r->name;
@@ -403,16 +411,17 @@ static json_t *quantizer_json(const struct assay_quantizer *q)
 
 static json_t *recipe_json(const struct assay_recipe *r)
 {
-    return json_pack("{ss ss ss ss ss sb sb ss sb ss ss ss ss}", "name",
+    return json_pack("{ss ss ss ss ss ss sb ss sb ss ss ss ss}", "name",
                      r->name, "q", assay_quantizer_get(r->q)->name, "k",
                      assay_quantizer_get(r->k)->name, "v",
                      assay_quantizer_get(r->v)->name, "v_tokens",
-                     assay_token_order_name(r->order), "smooth", r->smooth,
-                     "scale_in_q", r->scale_applied == ASSAY_APPLIED_Q, "p",
+                     assay_token_order_name(r->order), "smooth",
+                     assay_smooth_name(r->smooth), "scale_in_q",
+                     r->scale_applied == ASSAY_APPLIED_Q, "p",
                      assay_format_get(r->p_format)->name, "p_blocks",
                      r->p_blocks, "out", assay_format_get(r->out_format)->name,
                      "form", assay_softmax_get(r->softmax)->name, "promise",
-                     assay_promise_name(r->promise), "about", r->about);
+                     assay_promise_get(r->promise)->name, "about", r->about);
 }
 
 char *recipe_definition(const struct assay_recipe *recipe)

@@ -279,7 +279,7 @@ static enum assay_status write_answer(const char *path, hid_t in,
                             assay_softmax_get(a->recipe->softmax)->name,
                             err)) == ASSAY_OK &&
         (st = h5_write_text(path, group, "promise",
-                            assay_promise_name(a->recipe->promise), err)) ==
+                            assay_recipe_promise_name(a->recipe), err)) ==
             ASSAY_OK &&
         (st = write_definition(path, group, a->recipe, err)) == ASSAY_OK &&
         (st = write_payloads(path, group, p, a->recipe, &a->payloads, err)) ==

@@ -5,6 +5,7 @@
 #include "assay/distribution.h"
 #include "assay/pack.h"
 #include "assay/recipe.h"
+#include "assay/split.h"
 #include "assay/stage.h"
 #include "assay/tile.h"
 #include "assay/transport.h"
@@ -60,7 +61,7 @@ static const struct topic_column format_columns[] = {
     { "inf_code", COLUMN_NUMBER | COLUMN_EXTRA },
     { "nan_code", COLUMN_NUMBER | COLUMN_EXTRA },
     { "zero", COLUMN_EXTRA },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_format(int i, struct topic_row *r)
@@ -90,7 +91,7 @@ static void fill_format(int i, struct topic_row *r)
 static const struct topic_column rule_columns[] = {
     { "name", COLUMN_TEXT },     { "rounding", COLUMN_TEXT },
     { "least", COLUMN_EXTRA },   { "nan", COLUMN_TEXT },
-    { "flushes", COLUMN_EXTRA }, { "about", COLUMN_LONG },
+    { "flushes", COLUMN_EXTRA }, { "about", COLUMN_PROSE },
 };
 
 static void fill_rule(int i, struct topic_row *r)
@@ -107,7 +108,7 @@ static void fill_rule(int i, struct topic_row *r)
 
 static const struct topic_column way_columns[] = {
     { "name", COLUMN_TEXT },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_rounding(int i, struct topic_row *r)
@@ -127,7 +128,7 @@ static void fill_overflow(int i, struct topic_row *r)
 static const struct topic_column packing_columns[] = {
     { "name", COLUMN_TEXT },    { "bits", COLUMN_NUMBER },
     { "group", COLUMN_NUMBER }, { "group_bytes", COLUMN_NUMBER },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_packing(int i, struct topic_row *r)
@@ -143,7 +144,7 @@ static void fill_packing(int i, struct topic_row *r)
 static const struct topic_column tile_columns[] = {
     { "name", COLUMN_TEXT },    { "packing", COLUMN_TEXT },
     { "bytes", COLUMN_NUMBER }, { "slack", COLUMN_NUMBER | COLUMN_EXTRA },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_tile(int i, struct topic_row *r)
@@ -163,7 +164,7 @@ static const struct topic_column recipe_columns[] = {
     { "scale_in_q", COLUMN_EXTRA }, { "p", COLUMN_TEXT },
     { "p_blocks", COLUMN_EXTRA },   { "out", COLUMN_EXTRA },
     { "form", COLUMN_EXTRA },       { "promise", COLUMN_EXTRA },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_recipe(int i, struct topic_row *r)
@@ -175,13 +176,13 @@ static void fill_recipe(int i, struct topic_row *r)
     text(r, assay_quantizer_get(recipe->k)->name);
     text(r, assay_quantizer_get(recipe->v)->name);
     text(r, assay_token_order_name(recipe->order));
-    flag(r, recipe->smooth);
+    text(r, assay_smooth_name(recipe->smooth));
     flag(r, recipe->scale_applied == ASSAY_APPLIED_Q);
     text(r, assay_format_get(recipe->p_format)->name);
     flag(r, recipe->p_blocks);
     text(r, assay_format_get(recipe->out_format)->name);
     text(r, assay_softmax_get(recipe->softmax)->name);
-    text(r, assay_promise_name(recipe->promise));
+    text(r, assay_recipe_promise_name(recipe));
     text(r, recipe->about);
 }
 
@@ -190,7 +191,7 @@ static const struct topic_column quantizer_columns[] = {
     { "format", COLUMN_TEXT },    { "scale", COLUMN_TEXT },
     { "rule", COLUMN_TEXT },      { "prepared", COLUMN_EXTRA },
     { "overflow", COLUMN_EXTRA }, { "tail", COLUMN_EXTRA },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_quantizer(int i, struct topic_row *r)
@@ -209,9 +210,9 @@ static void fill_quantizer(int i, struct topic_row *r)
 }
 
 static const struct topic_column softmax_columns[] = {
-    { "name", COLUMN_TEXT },  { "key_tile", COLUMN_NUMBER },
-    { "max", COLUMN_TEXT },   { "sum", COLUMN_TEXT },
-    { "about", COLUMN_LONG },
+    { "name", COLUMN_TEXT },    { "key_tile", COLUMN_NUMBER },
+    { "max", COLUMN_TEXT },     { "sum", COLUMN_TEXT },
+    { "promise", COLUMN_TEXT }, { "about", COLUMN_PROSE },
 };
 
 static void fill_softmax(int i, struct topic_row *r)
@@ -222,6 +223,7 @@ static void fill_softmax(int i, struct topic_row *r)
     integer(r, form->key_tile);
     text(r, form->kind == ASSAY_KIND_ONLINE ? "online" : "first tile");
     text(r, form->whole_sum ? "whole" : "rounded");
+    text(r, assay_promise_get(form->promise)->name);
     text(r, form->about);
 }
 
@@ -230,6 +232,13 @@ static void fill_scale(int i, struct topic_row *r)
     const struct assay_scale_kind *kind = assay_scale_get((enum assay_scale)i);
     text(r, kind->name);
     text(r, kind->about);
+}
+
+static void fill_promise(int i, struct topic_row *r)
+{
+    const struct assay_way *way = assay_promise_get((enum assay_promise)i);
+    text(r, way->name);
+    text(r, way->about);
 }
 
 static void fill_stage(int i, struct topic_row *r)
@@ -252,7 +261,7 @@ static const struct topic_column distribution_columns[] = {
     { "jitter", COLUMN_NUMBER | COLUMN_EXTRA },
     { "step", COLUMN_NUMBER | COLUMN_EXTRA },
     { "low", COLUMN_NUMBER | COLUMN_EXTRA },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_distribution(int i, struct topic_row *r)
@@ -279,7 +288,7 @@ static void quantizer(struct topic_row *r, enum assay_quantizer_id id)
 static const struct topic_column transport_columns[] = {
     { "name", COLUMN_TEXT },      { "native", COLUMN_TEXT },
     { "packed_qk", COLUMN_TEXT }, { "packed_v", COLUMN_TEXT },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_transport(int i, struct topic_row *r)
@@ -318,12 +327,18 @@ static void fill_profile(int i, struct topic_row *r)
     text(r, p->recipe);
 }
 
+static void fill_split(int i, struct topic_row *r)
+{
+    text(r, assay_split_name((enum assay_split_kind)i));
+    text(r, assay_split_about((enum assay_split_kind)i));
+}
+
 /* ---- the list of topics ---- */
 
 static const struct topic_column topic_columns[] = {
     { "name", COLUMN_TEXT },
     { "rows", COLUMN_NUMBER },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static const struct topic topics[] = {

@@ -171,8 +171,9 @@ static bool print_tables(const struct assay_set *set,
         { "LSE NATS", COLUMN_NUMBER },
         { "JITTER LSE", COLUMN_NUMBER },
     };
-    printf("%s: golden set, %zu cases, content %s\n", assay_set_path(set),
-           assay_set_count(set), assay_set_hash(set));
+    printf("%s: golden set, %zu case%s, content %s\n", assay_set_path(set),
+           assay_set_count(set), plural((int64_t)assay_set_count(set)),
+           assay_set_hash(set));
     for (size_t i = 0; i < N_PROVENANCE; i++) {
         char *text = assay_set_provenance(set, provenance[i]);
         if (text)
@@ -201,7 +202,7 @@ static bool print_tables(const struct assay_set *set,
             table_row(r);
             table_text(r, 0, c->about.name);
             table_text(r, 1, s->recipe->name);
-            table_text(r, 2, assay_promise_name(s->recipe->promise));
+            table_text(r, 2, assay_recipe_promise_name(s->recipe));
             table_text(r, 3, assay_softmax_get(s->recipe->softmax)->name);
             table_printf(r, 4, "%.8f", s->distance.cosine);
             table_printf(r, 5, "%.6f", s->distance.worst_row_cosine);
@@ -234,8 +235,8 @@ static json_t *case_json(const struct shown_case *c)
         json_object_set_new(
             r, "softmax_form",
             json_string(assay_softmax_get(s->recipe->softmax)->name));
-        json_object_set_new(
-            r, "promise", json_string(assay_promise_name(s->recipe->promise)));
+        json_object_set_new(r, "promise",
+                            json_string(assay_recipe_promise_name(s->recipe)));
         json_object_set_new(r, "distance", json_distance(&s->distance));
         json_object_set_new(r, "jitter_lse_nats", json_number(s->jitter_lse));
         json_object_set_new(recipes, s->recipe->name, r);

@@ -13,7 +13,7 @@ assayinclude_HEADERS += \
 	ref/assay/transport.h ref/assay/distribution.def \
 	ref/assay/f32_rule.def ref/assay/format.def ref/assay/mask.def \
 	ref/assay/overflow.def ref/assay/packing.def ref/assay/quantizer.def \
-	ref/assay/recipe.def ref/assay/rotation_order.def \
+	ref/assay/promise.def ref/assay/recipe.def ref/assay/rotation_order.def \
 	ref/assay/rounding.def ref/assay/scale.def ref/assay/scale_rule.def \
 	ref/assay/softmax.def ref/assay/split.def ref/assay/stage.def \
 	ref/assay/status.def ref/assay/tail.def ref/assay/tile.def \

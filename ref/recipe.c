@@ -37,7 +37,7 @@ static const struct assay_recipe recipes[] = {
       ASSAY_QUANTIZER_##k,                                                 \
       ASSAY_QUANTIZER_##v,                                                 \
       ASSAY_TOKENS_##order,                                                \
-      smooth,                                                              \
+      ASSAY_SMOOTH_##smooth,                                               \
       ASSAY_APPLIED_##applied,                                             \
       ASSAY_##p,                                                           \
       blocks,                                                              \
@@ -83,9 +83,42 @@ const struct assay_softmax_form *assay_softmax_find(const char *name)
     return NULL;
 }
 
-const char *assay_promise_name(enum assay_promise promise)
+static const struct assay_way promises[] = {
+#define ASSAY_PROMISE(id, name, about) { name, about },
+#include "assay/promise.def"
+#undef ASSAY_PROMISE
+};
+
+const struct assay_way *assay_promise_get(enum assay_promise promise)
 {
-    return promise == ASSAY_PROMISE_ARITHMETIC ? "arithmetic" : "statistical";
+    return &promises[promise];
+}
+
+enum assay_promise assay_recipe_promise(const struct assay_recipe *recipe)
+{
+    const struct assay_softmax_form *form = assay_softmax_get(recipe->softmax);
+    if (form->p_format != ASSAY_FORMATS || form->promise > recipe->promise)
+        return form->promise;
+    return recipe->promise;
+}
+
+const char *assay_recipe_promise_name(const struct assay_recipe *recipe)
+{
+    return assay_promise_get(assay_recipe_promise(recipe))->name;
+}
+
+const char *assay_smooth_name(enum assay_smooth smooth)
+{
+    static const char *const names[] = { "no", "words", "f32" };
+    return names[smooth];
+}
+
+const struct assay_format *
+assay_recipe_lse_word(const struct assay_recipe *recipe,
+                      const struct assay_format *word)
+{
+    return recipe->smooth == ASSAY_SMOOTH_F32 ? assay_format_get(ASSAY_F32)
+                                              : word;
 }
 
 /* ---- recipes in other forms ---- */
@@ -98,10 +131,6 @@ static void fill_forms(const struct assay_recipe *recipe)
         struct assay_recipe *one = &in_form[recipe->id][f];
         *one = *recipe;
         one->softmax = softmaxes[f].id;
-        one->promise =
-            softmaxes[f].p_format != ASSAY_FORMATS   ? softmaxes[f].promise
-            : softmaxes[f].promise > recipe->promise ? softmaxes[f].promise
-                                                     : recipe->promise;
         if (softmaxes[f].p_format == ASSAY_FORMATS)
             continue;
         one->p_format = softmaxes[f].p_format;

@@ -91,8 +91,9 @@ static enum assay_status take_mean(const struct quantizing *z,
         return ASSAY_OK;
     st = assay_alloc("an LSE shift", assay_problem_rows(p),
                      sizeof *out->lse_shift, &out->lse_shift, err);
-    return st == ASSAY_OK ? assay_k_mean_lse_delta(p, z->word, q, out->k_mean,
-                                                   out->lse_shift, err)
+    return st == ASSAY_OK ? assay_k_mean_lse_delta(
+                                p, assay_recipe_lse_word(z->recipe, z->word), q,
+                                out->k_mean, out->lse_shift, err)
                           : st;
 }
 

@@ -28,11 +28,6 @@ static enum assay_status check_name(const char *what, const char *name,
 
 /* ---- quantizers ---- */
 
-static bool is_block(enum assay_scale scale)
-{
-    return scale == ASSAY_SCALE_BLOCK || scale == ASSAY_SCALE_BLOCK_TOKENS;
-}
-
 static bool operands_fit(const char *operands)
 {
     const size_t n = operands ? strlen(operands) : 0;
@@ -152,10 +147,14 @@ enum assay_status assay_recipe_valid(const struct assay_recipe *r,
         return st;
     if (r->order >= ASSAY_TOKEN_ORDERS || r->p_format >= ASSAY_FORMATS ||
         r->out_format >= ASSAY_FORMATS || r->softmax >= ASSAY_SOFTMAXES ||
-        r->scale_applied > ASSAY_APPLIED_Q ||
-        r->promise > ASSAY_PROMISE_STATISTICAL)
+        r->scale_applied > ASSAY_APPLIED_Q || r->promise >= ASSAY_PROMISES)
         return assay_fail(err, ASSAY_USAGE,
                           "recipe %s: a column has an unknown number", r->name);
+    if (r->promise == ASSAY_PROMISE_BITS)
+        return assay_fail(err, ASSAY_USAGE,
+                          "recipe %s: an answer cannot be promised to the bit, "
+                          "the order of sums is open",
+                          r->name);
     if (r->out_format != ASSAY_BF16 && r->out_format != ASSAY_F16 &&
         r->out_format != ASSAY_F32)
         return assay_fail(err, ASSAY_USAGE,

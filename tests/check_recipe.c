@@ -22,14 +22,15 @@ static const struct assay_recipe *recipe_of(enum assay_recipe_id id)
 
 /* Facts of the rows again: quantizers of q, k and v, P, and what else tells
  * recipes apart. F: the softmax scale is folded into Q; S: K is smoothed;
- * B: P has blocks, in fp6p order; M: a model. */
+ * B: P has blocks, in fp6p order; M: P or its softmax is not
+ * public. */
 static const struct facts {
     const char *name, *q, *v, *p, *out, *form, *flags;
 } facts[] = {
-    { "bf16", "bf16", "bf16", "bf16", "bf16", "nominal", "" },
+    { "bf16", "bf16", "bf16", "bf16", "bf16", "nominal", "M" },
     { "f16", "f16", "f16", "f16", "f16", "nominal", "" },
     { "e4m3", "fp8", "fp8", "e4m3fn", "bf16", "nominal", "" },
-    { "bf16fp8", "bf16", "fp8", "e4m3fn", "bf16", "nominal", "" },
+    { "bf16fp8", "bf16", "fp8", "e4m3fn", "bf16", "nominal", "M" },
     { "i8fp8", "int8", "fp8", "e4m3fn", "bf16", "nominal", "S" },
     { "fp8", "fp8rot", "fp8", "e4m3fn", "bf16", "nominal", "S" },
     { "mxfp8", "mxfp8", "fp8", "e4m3fn", "bf16", "nominal", "SF" },
@@ -63,13 +64,14 @@ START_TEST(tables)
         ck_assert_str_eq(assay_format_get(r->p_format)->name, f->p);
         ck_assert_str_eq(assay_format_get(r->out_format)->name, f->out);
         ck_assert_str_eq(assay_softmax_get(r->softmax)->name, f->form);
-        ck_assert_int_eq(r->smooth, strchr(f->flags, 'S') != NULL);
+        ck_assert_str_eq(assay_smooth_name(r->smooth),
+                         strchr(f->flags, 'S') ? "words" : "no");
         ck_assert_int_eq(r->scale_applied == ASSAY_APPLIED_Q,
                          strchr(f->flags, 'F') != NULL);
         ck_assert_int_eq(r->p_blocks, strchr(f->flags, 'B') != NULL);
         ck_assert_int_eq(r->order == ASSAY_TOKENS_FP6P, r->p_blocks);
-        ck_assert_int_eq(r->promise == ASSAY_PROMISE_STATISTICAL,
-                         strchr(f->flags, 'M') != NULL);
+        ck_assert_str_eq(assay_recipe_promise_name(r),
+                         strchr(f->flags, 'M') ? "statistical" : "arithmetic");
         /* P lies in (0, 1] and must have a row format that holds it */
         ck_assert(assay_format_max(assay_format_get(r->p_format)) >= 1);
         ck_assert(r->about && r->about[0]);
@@ -90,10 +92,6 @@ START_TEST(tables)
     ck_assert_ptr_null(assay_recipe_find("fp9"));
     ck_assert_ptr_null(assay_recipe_find(""));
     ck_assert_ptr_null(assay_recipe_find("fp8 "));
-    ck_assert_str_eq(assay_promise_name(ASSAY_PROMISE_ARITHMETIC),
-                     "arithmetic");
-    ck_assert_str_eq(assay_promise_name(ASSAY_PROMISE_STATISTICAL),
-                     "statistical");
 }
 END_TEST
 
@@ -149,10 +147,7 @@ START_TEST(recipes_in_forms)
             want.p_format = ASSAY_E4M3FN;
             want.p_blocks = false;
             want.order = ASSAY_TOKENS_CANONICAL;
-            want.promise = ASSAY_PROMISE_ARITHMETIC;
         }
-        if (form == ASSAY_SOFTMAX_FP6P)
-            want.promise = ASSAY_PROMISE_STATISTICAL;
         printf("# %s in form %d\n", r->name, (int)form);
         fflush(stdout);
         ck_assert(got->id == want.id && got->q == want.q && got->k == want.k &&
@@ -168,6 +163,39 @@ START_TEST(recipes_in_forms)
         ck_assert_ptr_eq(assay_recipe_in_form(r, form), got);
         ck_assert_ptr_eq(assay_recipe_in_form(got, form), got);
         ck_assert_ptr_eq(assay_recipe_in_form(got, r->softmax), r);
+    }
+}
+END_TEST
+
+/* The weaker of form and recipe; a form that fixes P's format leaves the
+ * recipe's P out of it. */
+START_TEST(promises)
+{
+    static const struct {
+        const char *recipe, *form, *promise;
+    } rows[] = {
+        { "fp8", "nominal", "arithmetic" },
+        { "fp8", "whole-sum", "arithmetic" },
+        { "fp8", "gfx950-u32", "arithmetic" },
+        { "fp8", "fp6p", "statistical" },
+        { "f6f4", "nominal", "statistical" },
+        { "f6f4", "whole-sum", "statistical" },
+        { "f6f4", "gfx950-byte", "arithmetic" },
+        { "f6f4", "gfx950-byte-trunc", "arithmetic" },
+        { "mxfp4", "fp6p", "statistical" },
+        { "bf16", "nominal", "statistical" },
+    };
+    ck_assert_int_eq(ASSAY_PROMISES, 3);
+    ck_assert_str_eq(assay_promise_get(ASSAY_PROMISE_BITS)->name, "bit-exact");
+    ck_assert_int_lt(ASSAY_PROMISE_BITS, ASSAY_PROMISE_ARITHMETIC);
+    ck_assert_int_lt(ASSAY_PROMISE_ARITHMETIC, ASSAY_PROMISE_STATISTICAL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct assay_recipe *r =
+            assay_recipe_in_form(assay_recipe_find(rows[i].recipe),
+                                 assay_softmax_find(rows[i].form)->id);
+        printf("# promise of %s@%s\n", rows[i].recipe, rows[i].form);
+        fflush(stdout);
+        ck_assert_str_eq(assay_recipe_promise_name(r), rows[i].promise);
     }
 }
 END_TEST
@@ -390,6 +418,7 @@ int main(void)
     tcase_add_test(c, tables);
     tcase_add_test(c, forms);
     tcase_add_test(c, recipes_in_forms);
+    tcase_add_test(c, promises);
     tcase_add_test(c, widths);
     suite_add_tcase(suite, c);
     c = tcase_create("quantizer");

@@ -348,8 +348,9 @@ static const struct {
     const char *at, *name, *want;
     size_t bytes; /* of the dataset */
 } said[] = {
-    { "bf16", "promise", "arithmetic", 0 },
+    { "e4m3", "promise", "arithmetic", 0 },
     { "mxfp4", "promise", "statistical", 0 },
+    { "f6f8", "promise", "arithmetic", 0 },
     { "mxfp4", "softmax_form", "nominal", 0 },
     { "f6f8", "softmax_form", "gfx950-byte", 0 },
     { "bf16/q", "quantizer", "bf16", 2 * 3 * 4 * 8 * 2 },

@@ -58,7 +58,7 @@ static json_t *result_json(const struct report *all, const struct result *r)
         out, "softmax_form",
         json_string(assay_softmax_get(r->recipe->softmax)->name));
     json_object_set_new(out, "promise",
-                        json_string(assay_promise_name(r->recipe->promise)));
+                        json_string(assay_recipe_promise_name(r->recipe)));
     json_object_set_new(out, "kernel",
                         r->kernel[0] ? json_text(r->kernel) : json_null());
     json_object_set_new(out, "input",

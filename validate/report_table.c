@@ -209,8 +209,9 @@ static void print_reasons(const struct report *r, FILE *out)
                     one->recipe->name, one->kernel[0] ? ", " : "", one->kernel,
                     one->reason);
             if (one->judged)
-                fprintf(out, "    %" PRId64 " of %" PRId64 " heads fail\n",
-                        one->heads_failed, one->heads);
+                fprintf(out, "    %" PRId64 " of %" PRId64 " heads fail%s\n",
+                        one->heads_failed, one->heads,
+                        one->heads_failed == 1 ? "s" : "");
             if (code != EXIT_NOTHING_RAN)
                 print_repeat(r, one, out);
         }
@@ -239,6 +240,35 @@ static void print_coverage(const struct report *r, FILE *out)
         fputs("note: no case has several key heads for more query heads, so "
               "GQA is not tested\n",
               out);
+}
+
+static bool is_first(const struct report *r, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (r->results[j].recipe == r->results[i].recipe)
+            return false;
+    return true;
+}
+
+/* "promise: arithmetic e4m3, fp8; statistical bf16" */
+static void print_promises(const struct report *r, FILE *out)
+{
+    const char *before = "promise: ";
+    for (int p = 0; p < ASSAY_PROMISES; p++) {
+        bool any = false;
+        for (size_t i = 0; i < r->count; i++) {
+            const struct assay_recipe *recipe = r->results[i].recipe;
+            if ((int)assay_recipe_promise(recipe) != p || !is_first(r, i))
+                continue;
+            if (!any)
+                fprintf(out, "%s%s", before,
+                        assay_promise_get((enum assay_promise)p)->name);
+            fprintf(out, "%s %s", any ? "," : "", recipe->name);
+            before = "; ";
+            any = true;
+        }
+    }
+    fputs("\n\n", out);
 }
 
 bool report_table(const struct report *r, FILE *out)
@@ -270,8 +300,9 @@ bool report_table(const struct report *r, FILE *out)
     fputs("build: kernel - emulated; recipe: emulated - exact; "
           "total: kernel - exact\n"
           "USED: worst part of what the gates allow; WORST ROW: cosine; "
-          "LSE NATS: largest\n\n",
+          "LSE NATS: largest\n",
           out);
+    print_promises(r, out);
     print_reasons(r, out);
     print_coverage(r, out);
     report_counts(r, counts, sizeof counts);

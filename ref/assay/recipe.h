@@ -34,13 +34,13 @@ enum assay_softmax {
 };
 
 enum assay_applied { ASSAY_APPLIED_KERNEL, ASSAY_APPLIED_Q };
-
-/* How much of a contract's arithmetic is named. Quantizers are to the bit in
- * either case; the order of sums is told by neither.
- * ARITHMETIC: every rounding is, so a right kernel is within jitter.
- * STATISTICAL: that of P is not public; errors are of the right size, no more.
- */
-enum assay_promise { ASSAY_PROMISE_ARITHMETIC, ASSAY_PROMISE_STATISTICAL };
+enum assay_smooth { ASSAY_SMOOTH_NO, ASSAY_SMOOTH_WORDS, ASSAY_SMOOTH_F32 };
+enum assay_promise {
+#define ASSAY_PROMISE(id, ...) ASSAY_PROMISE_##id,
+#include "assay/promise.def"
+#undef ASSAY_PROMISE
+    ASSAY_PROMISES
+};
 
 enum assay_softmax_kind {
     ASSAY_KIND_ONLINE,
@@ -66,13 +66,13 @@ struct assay_recipe {
     const char *name;
     enum assay_quantizer_id q, k, v;
     enum assay_token_order order;
-    bool smooth;
+    enum assay_smooth smooth;
     enum assay_applied scale_applied;
     enum assay_format_id p_format;
     bool p_blocks;
     enum assay_format_id out_format;
     enum assay_softmax softmax;
-    enum assay_promise promise;
+    enum assay_promise promise; /* of P; see assay_recipe_promise() */
     const char *about;
 };
 
@@ -84,12 +84,26 @@ ASSAY_API const struct assay_recipe *assay_recipe_find(const char *name);
 ASSAY_API const struct assay_softmax_form *
 assay_softmax_get(enum assay_softmax id);
 ASSAY_API const struct assay_softmax_form *assay_softmax_find(const char *name);
-/* "arithmetic" or "statistical" */
-ASSAY_API const char *assay_promise_name(enum assay_promise promise);
+ASSAY_API const struct assay_way *assay_promise_get(enum assay_promise promise);
+
+/* What O and LSE of the recipe in its form promise, by name: the weaker of the
+ * form's promise and, unless the form fixes P's format, of the recipe's. */
+ASSAY_API enum assay_promise
+assay_recipe_promise(const struct assay_recipe *recipe);
+ASSAY_API const char *
+assay_recipe_promise_name(const struct assay_recipe *recipe);
+
+/* "no", "words" or "f32" */
+ASSAY_API const char *assay_smooth_name(enum assay_smooth smooth);
+
+/* The format that the K mean's part of a recipe's LSE is rounded to, `word`
+ * being that of the inputs. */
+ASSAY_API const struct assay_format *
+assay_recipe_lse_word(const struct assay_recipe *recipe,
+                      const struct assay_format *word);
 
 /* The recipe in another softmax form; static. A form that fixes P's format
- * has no blocks in P, and then V's are in canonical order; the promise is then
- * the form's, else the lesser of the two. */
+ * has no blocks in P, and then V's are in canonical order. */
 ASSAY_API const struct assay_recipe *
 assay_recipe_in_form(const struct assay_recipe *recipe,
                      enum assay_softmax form);
