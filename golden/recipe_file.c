@@ -83,9 +83,9 @@ static void check_keys(struct row *r, const struct names *keys)
     json_t *value;
     struct assay_error why;
     int index;
-    json_object_foreach((json_t *)(uintptr_t)r->object, key,
-                        value) if (names_find(keys, key, &index, &why) !=
-                                   ASSAY_OK) wrong(r, "%s", why.text);
+    json_object_foreach ((json_t *)(uintptr_t)r->object, key, value)
+        if (names_find(keys, key, &index, &why) != ASSAY_OK)
+            wrong(r, "%s", why.text);
 }
 
 static struct row row_of(const char *where, const char *what,
@@ -368,11 +368,9 @@ static enum assay_status add_file(const char *where, const json_t *file,
     *count = 0;
     if (!quantizers && !recipes)
         return add_recipes(where, file, out, count, err);
-    json_object_foreach(
-        (json_t *)(uintptr_t)file, key,
-        value) if (names_find(&file_key_names, key, &index, &why) !=
-                   ASSAY_OK) return assay_fail(err, ASSAY_USAGE, "%s: %s",
-                                               where, why.text);
+    json_object_foreach ((json_t *)(uintptr_t)file, key, value)
+        if (names_find(&file_key_names, key, &index, &why) != ASSAY_OK)
+            return assay_fail(err, ASSAY_USAGE, "%s: %s", where, why.text);
     if ((quantizers && !json_is_array(quantizers)) ||
         (recipes && !json_is_array(recipes)))
         return assay_fail(err, ASSAY_USAGE,
