@@ -70,5 +70,10 @@ enum assay_status input_open(const char *path, int *fd, int64_t *file_bytes,
         return assay_fail(err, ASSAY_FILE, "cannot be looked at: %s",
                           strerror(errno));
     *file_bytes = st.st_size;
+    char byte;
+    if (S_ISREG(st.st_mode) && st.st_size == 0 && read(*fd, &byte, 1) == 1)
+        return assay_fail(err, ASSAY_FILE,
+                          "does not tell how long it is, as files of /proc do "
+                          "not; a copy of it can be read");
     return check_regular(st.st_mode, err);
 }

@@ -32,8 +32,6 @@ static void watch_signals(void)
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
         if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
             sigaction(ending[i], &act, NULL);
-    /* a file size limit is a failed write with a sentence, not a death */
-    signal(SIGXFSZ, SIG_IGN);
 }
 
 enum assay_status temp_file_check_input(const char *final, const char *input,

@@ -201,8 +201,10 @@ void table_colour(struct table *t, size_t column, enum colour colour)
         scols_cell_set_color(cell, names[colour]);
 }
 
-/* Head and tail of a text that is too long: case names differ at the end. */
-static void shorten(struct libscols_line *line, size_t column, size_t width)
+/* Head and tail of a text that is too long: case names differ at the end. Prose
+ * is read from its head. */
+static void shorten(struct libscols_line *line, size_t column, size_t width,
+                    bool prose)
 {
     struct libscols_cell *cell = scols_line_get_cell(line, column);
     const char *text = cell ? scols_cell_get_data(cell) : NULL;
@@ -210,10 +212,11 @@ static void shorten(struct libscols_line *line, size_t column, size_t width)
     if (!text || width_of(text) <= width || width >= sizeof cut)
         return;
     const char *tail = text + strlen(text);
+    const size_t most = prose ? width : 2 + (width - 2) / 3;
     size_t head = 0, used = 2;
-    while (used + cells(text + head) <= 2 + (width - 2) / 3)
+    while (used + cells(text + head) <= most)
         used += cells(text + head++);
-    while (used + cells(tail - 1) <= width)
+    while (!prose && used + cells(tail - 1) <= width)
         used += cells(--tail);
     snprintf(cut, sizeof cut, "%.*s..%s", (int)head, text, tail);
     scols_cell_set_data(cell, cut);
@@ -235,7 +238,8 @@ static void cut_long(struct table *t, size_t need, size_t have)
     for (size_t l = 0; l < scols_table_get_nlines(t->own); l++)
         for (size_t i = 0; i < t->n; i++)
             if ((t->flags[i] & COLUMN_LONG))
-                shorten(scols_table_get_line(t->own, l), i, t->widths[i]);
+                shorten(scols_table_get_line(t->own, l), i, t->widths[i],
+                        (t->flags[i] & COLUMN_PROSE) == COLUMN_PROSE);
 }
 
 /* Leaves out extra columns, the last first, until the rest fits beside long

@@ -26,9 +26,10 @@ void progress_end(struct progress *p);
 /* -- tables -- */
 enum column_flags {
     COLUMN_TEXT = 0,
-    COLUMN_NUMBER = 1, /* to the right */
-    COLUMN_LONG = 2,   /* cut where space is short */
-    COLUMN_EXTRA = 4,  /* left out where space is shorter still */
+    COLUMN_NUMBER = 1,              /* to the right */
+    COLUMN_LONG = 2,                /* cut where space is short */
+    COLUMN_EXTRA = 4,               /* left out where space is shorter still */
+    COLUMN_PROSE = 8 | COLUMN_LONG, /* cut at its end, others in the middle */
 };
 enum colour { COLOUR_NONE, COLOUR_GOOD, COLOUR_BAD, COLOUR_DIM };
 
@@ -57,6 +58,12 @@ bool term_is_control(const char *c);
 /* Puts '?' for each of them, for bytes that are no UTF-8, and for what turns
  * the direction of writing. The text may become shorter. */
 void term_plain(char *text);
+
+/* The "s" of n things: 1 block, 2 blocks. */
+static inline const char *plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
 
 /* Whether stdout takes colour. */
 bool term_colour(FILE *out);

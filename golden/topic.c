@@ -61,7 +61,7 @@ static const struct topic_column format_columns[] = {
     { "inf_code", COLUMN_NUMBER | COLUMN_EXTRA },
     { "nan_code", COLUMN_NUMBER | COLUMN_EXTRA },
     { "zero", COLUMN_EXTRA },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_format(int i, struct topic_row *r)
@@ -91,7 +91,7 @@ static void fill_format(int i, struct topic_row *r)
 static const struct topic_column rule_columns[] = {
     { "name", COLUMN_TEXT },     { "rounding", COLUMN_TEXT },
     { "least", COLUMN_EXTRA },   { "nan", COLUMN_TEXT },
-    { "flushes", COLUMN_EXTRA }, { "about", COLUMN_LONG },
+    { "flushes", COLUMN_EXTRA }, { "about", COLUMN_PROSE },
 };
 
 static void fill_rule(int i, struct topic_row *r)
@@ -108,7 +108,7 @@ static void fill_rule(int i, struct topic_row *r)
 
 static const struct topic_column way_columns[] = {
     { "name", COLUMN_TEXT },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_rounding(int i, struct topic_row *r)
@@ -128,7 +128,7 @@ static void fill_overflow(int i, struct topic_row *r)
 static const struct topic_column packing_columns[] = {
     { "name", COLUMN_TEXT },    { "bits", COLUMN_NUMBER },
     { "group", COLUMN_NUMBER }, { "group_bytes", COLUMN_NUMBER },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_packing(int i, struct topic_row *r)
@@ -144,7 +144,7 @@ static void fill_packing(int i, struct topic_row *r)
 static const struct topic_column tile_columns[] = {
     { "name", COLUMN_TEXT },    { "packing", COLUMN_TEXT },
     { "bytes", COLUMN_NUMBER }, { "slack", COLUMN_NUMBER | COLUMN_EXTRA },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_tile(int i, struct topic_row *r)
@@ -164,7 +164,7 @@ static const struct topic_column recipe_columns[] = {
     { "scale_in_q", COLUMN_EXTRA }, { "p", COLUMN_TEXT },
     { "p_blocks", COLUMN_EXTRA },   { "out", COLUMN_EXTRA },
     { "form", COLUMN_EXTRA },       { "promise", COLUMN_EXTRA },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_recipe(int i, struct topic_row *r)
@@ -191,7 +191,7 @@ static const struct topic_column quantizer_columns[] = {
     { "format", COLUMN_TEXT },    { "scale", COLUMN_TEXT },
     { "rule", COLUMN_TEXT },      { "prepared", COLUMN_EXTRA },
     { "overflow", COLUMN_EXTRA }, { "tail", COLUMN_EXTRA },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_quantizer(int i, struct topic_row *r)
@@ -212,7 +212,7 @@ static void fill_quantizer(int i, struct topic_row *r)
 static const struct topic_column softmax_columns[] = {
     { "name", COLUMN_TEXT },    { "key_tile", COLUMN_NUMBER },
     { "max", COLUMN_TEXT },     { "sum", COLUMN_TEXT },
-    { "promise", COLUMN_TEXT }, { "about", COLUMN_LONG },
+    { "promise", COLUMN_TEXT }, { "about", COLUMN_PROSE },
 };
 
 static void fill_softmax(int i, struct topic_row *r)
@@ -261,7 +261,7 @@ static const struct topic_column distribution_columns[] = {
     { "jitter", COLUMN_NUMBER | COLUMN_EXTRA },
     { "step", COLUMN_NUMBER | COLUMN_EXTRA },
     { "low", COLUMN_NUMBER | COLUMN_EXTRA },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_distribution(int i, struct topic_row *r)
@@ -288,7 +288,7 @@ static void quantizer(struct topic_row *r, enum assay_quantizer_id id)
 static const struct topic_column transport_columns[] = {
     { "name", COLUMN_TEXT },      { "native", COLUMN_TEXT },
     { "packed_qk", COLUMN_TEXT }, { "packed_v", COLUMN_TEXT },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_transport(int i, struct topic_row *r)
@@ -338,7 +338,7 @@ static void fill_split(int i, struct topic_row *r)
 static const struct topic_column topic_columns[] = {
     { "name", COLUMN_TEXT },
     { "rows", COLUMN_NUMBER },
-    { "about", COLUMN_LONG },
+    { "about", COLUMN_PROSE },
 };
 
 static const struct topic topics[] = {

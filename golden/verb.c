@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "golden/verb.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +37,18 @@ int verb_end(const char *verb, int exit_code)
     return assay_status_exit(ASSAY_FILE);
 }
 
+/* strtod() and strtol() would take a space or a plus before a number. */
+static bool begins(const char *text)
+{
+    return isdigit((unsigned char)*text) || *text == '-' || *text == '.';
+}
+
 double verb_number(struct argp_state *state, const char *option,
                    const char *text)
 {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value))
+    if (!begins(text) || *end || end == text || !isfinite(value))
         argp_error(state, "%s takes a finite number, not \"%s\"", option, text);
     return value;
 }
@@ -51,7 +59,8 @@ long verb_integer(struct argp_state *state, const char *option,
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
-    if (end == text || *end || errno || value < least || value > most)
+    if (!begins(text) || end == text || *end || errno || value < least ||
+        value > most)
         argp_error(state, "%s takes a whole number from %ld to %ld, not \"%s\"",
                    option, least, most, text);
     return value;

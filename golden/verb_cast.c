@@ -2,6 +2,7 @@
  *
  * assay cast: arrays in files from one element format to another.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -239,7 +240,7 @@ static enum assay_status parse_shape(const char *text, struct cast_file *f,
         char *end;
         errno = 0;
         long long size = strtoll(from, &end, 10);
-        if (end == from || errno || size < 0 || (*end && *end != ','))
+        if (!isdigit((unsigned char)*from) || errno || (*end && *end != ','))
             break;
         f->want[f->want_rank++] = size;
         if (!*end)
@@ -278,18 +279,20 @@ static void say_done(const struct cast_file *f)
 {
     const struct cast *c = &f->cast;
     const struct cast_counts *n = &f->counts;
-    fprintf(stderr, "%s to %s, %" PRId64 " elements", c->from->name,
-            c->to ? c->to->name : "f32", f->elems);
+    fprintf(stderr, "%s to %s, %" PRId64 " element%s", c->from->name,
+            c->to ? c->to->name : "f32", f->elems, plural(f->elems));
     if (c->block)
-        fprintf(stderr, ", %" PRId64 " blocks of %" PRId64 "%s%s", f->n_scales,
-                c->block, c->to ? " by " : "", c->to ? c->rule->name : "");
+        fprintf(stderr, ", %" PRId64 " block%s of %" PRId64 "%s%s", f->n_scales,
+                plural(f->n_scales), c->block, c->to ? " by " : "",
+                c->to ? c->rule->name : "");
     if (c->to)
         fprintf(
             stderr, ", %" PRId64 " %s, %" PRId64 " NaN, %" PRId64 " to zero",
             n->over, c->overflow == ASSAY_SPECIAL ? "overflowed" : "saturated",
             n->nan, n->zero);
     if (n->nan_scales)
-        fprintf(stderr, ", %" PRId64 " NaN scales", n->nan_scales);
+        fprintf(stderr, ", %" PRId64 " NaN scale%s", n->nan_scales,
+                plural(n->nan_scales));
     fputc('\n', stderr);
 }
 

@@ -292,8 +292,9 @@ static enum assay_status generate(struct generate *g, struct assay_error *err)
     st = assay_set_commit(g->writer, hash, err);
     if (st == ASSAY_OK)
         fprintf(stderr,
-                "%s: %zu cases, %zu recipes, content %s (%s, core %s)\n",
-                g->o->out, count, g->n_recipes, hash, assay_blas_name(),
+                "%s: %zu case%s, %zu recipe%s, content %s (%s, core %s)\n",
+                g->o->out, count, plural((int64_t)count), g->n_recipes,
+                plural((int64_t)g->n_recipes), hash, assay_blas_name(),
                 assay_blas_core());
     return st;
 }

@@ -171,8 +171,9 @@ static bool print_tables(const struct assay_set *set,
         { "LSE NATS", COLUMN_NUMBER },
         { "JITTER LSE", COLUMN_NUMBER },
     };
-    printf("%s: golden set, %zu cases, content %s\n", assay_set_path(set),
-           assay_set_count(set), assay_set_hash(set));
+    printf("%s: golden set, %zu case%s, content %s\n", assay_set_path(set),
+           assay_set_count(set), plural((int64_t)assay_set_count(set)),
+           assay_set_hash(set));
     for (size_t i = 0; i < N_PROVENANCE; i++) {
         char *text = assay_set_provenance(set, provenance[i]);
         if (text)

@@ -368,8 +368,9 @@ int verb_verify(int argc, char **argv)
         return verb_fail("verify", &err);
     enum assay_status st = assay_set_check(v.set, print_wrong, &wrong, &err);
     if (st == ASSAY_OK) {
-        printf("%s: %zu cases, every hash as written, content %s\n", o.file,
-               assay_set_count(v.set), assay_set_hash(v.set));
+        printf("%s: %zu case%s, every hash as written, content %s\n", o.file,
+               assay_set_count(v.set), plural((int64_t)assay_set_count(v.set)),
+               assay_set_hash(v.set));
         if (!o.hashes_only)
             st = remake(&v, &err);
     }

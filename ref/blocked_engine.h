@@ -12,12 +12,12 @@
 
 struct rows {
     REAL *s;   /* [BLOCKED_QUERY_TILE][key_tile] scores, then P */
-    REAL *t;   /* the same, for forms that make bits of scores */
+    REAL *t;   /* products of a matrix instruction, where bits are made of S */
     REAL *acc; /* [BLOCKED_QUERY_TILE][dv] */
     REAL *q;   /* [BLOCKED_QUERY_TILE][dk], for load() */
     REAL *kv;  /* [key_tile][dk or dv], for load() and add_values() */
     REAL *m, *base, *alpha;
-    float *p; /* [BLOCKED_QUERY_TILE][key_tile] P in blocks, or a row of it */
+    float *p; /* [BLOCKED_QUERY_TILE][key_tile] P in blocks, or made of bits */
     double *l;
 };
 
@@ -61,8 +61,8 @@ static enum assay_status rows_new(const struct blocked_job *job, struct rows *w,
             ASSAY_OK ||
         (st = assay_alloc("row sums", n, sizeof *w->l, &w->l, err)) !=
             ASSAY_OK ||
-        (st = assay_alloc("P in blocks", job->p_blocks ? n * kt : kt,
-                          sizeof *w->p, &w->p, err)) != ASSAY_OK) {
+        (st = assay_alloc("P in binary32", n * kt, sizeof *w->p, &w->p, err)) !=
+            ASSAY_OK) {
         rows_free(w);
         return st;
     }
@@ -179,17 +179,21 @@ static void exact_maxima(const struct blocked_job *job, struct rows *w,
     EXP2(at.rows, w->alpha);
 }
 
+ASSAY_CLONES
+static void widen(int64_t n, const float *restrict x, REAL *restrict y)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] = x[j];
+}
+
 /* One row of a whole tile in a form that makes bits of scores. */
 static void coded_row(const struct blocked_job *job, struct rows *w, int r,
                       int64_t j0, int64_t v)
 {
-    REAL *s = w->s + r * job->key_tile;
+    float *p = w->p + r * job->key_tile;
     struct softmax_row row = { .m = (float)w->m[r] };
-    for (int64_t j = 0; j < v; j++)
-        w->p[j] = (float)s[j];
-    softmax_coded_row(job->form, j0 > 0, 0, v, w->p, &row);
-    for (int64_t j = 0; j < v; j++)
-        s[j] = w->p[j];
+    softmax_coded_row(job->form, j0 > 0, 0, v, p, &row);
+    widen(v, p, w->s + r * job->key_tile);
     w->m[r] = row.m;
     w->alpha[r] = row.alpha;
 }
@@ -331,25 +335,44 @@ static void product(const struct blocked_job *job, int rows, int n, int d,
          (int)job->key_tile);
 }
 
-/* S of a tile whose scores become bits. The accumulators start at the bias and
- * are binary32 after each matrix instruction, which sums its channels whole:
- * so near the bias a score is a multiple of 64. */
+ASSAY_CLONES
+static void add_first(int64_t n, REAL start, const REAL *restrict t,
+                      float *restrict p)
+{
+    for (int64_t j = 0; j < n; j++)
+        p[j] = (float)(start + t[j]);
+}
+
+ASSAY_CLONES
+static void add_next(int64_t n, const REAL *restrict t, float *restrict p)
+{
+    for (int64_t j = 0; j < n; j++)
+        p[j] = (float)((REAL)p[j] + t[j]);
+}
+
+/* S of a tile whose scores become bits, into w->p. The accumulators start at
+ * the bias and are binary32 after each matrix instruction, which sums its
+ * channels whole: so near the bias a score is a multiple of 64. */
 static void coded_scores(const struct blocked_job *job, struct rows *w,
                          struct block at, int64_t n, bool first, const REAL *q,
                          int q_step, const REAL *k, int k_step)
 {
     const int d = (int)job->p->dk;
-    for (int64_t r = 0; r < at.rows; r++) {
-        REAL start = first ? 0 : (REAL)softmax_start(job->form, (float)w->m[r]);
-        for (int64_t j = 0; j < n; j++)
-            w->s[r * job->key_tile + j] = start;
-    }
     for (int c = 0; c < d; c += job->dot_step) {
         int step = d - c < job->dot_step ? d - c : job->dot_step;
         product(job, (int)at.rows, (int)n, step, q + c, q_step, k + c, k_step,
                 w->t);
-        for (int64_t i = 0; i < at.rows * job->key_tile; i++)
-            w->s[i] = (REAL)(float)(w->s[i] + w->t[i]);
+        for (int64_t r = 0; r < at.rows; r++) {
+            const REAL *t = w->t + r * job->key_tile;
+            float *p = w->p + r * job->key_tile;
+            if (c > 0)
+                add_next(n, t, p);
+            else
+                add_first(
+                    n,
+                    first ? 0 : (REAL)softmax_start(job->form, (float)w->m[r]),
+                    t, p);
+        }
     }
 }
 

@@ -41,8 +41,7 @@ static const double *load(const float *from, int64_t rows, int64_t width,
                           int64_t heads, double *room, int *step)
 {
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t c = 0; c < width; c++)
-            room[r * width + c] = from[r * heads * width + c];
+        widen(width, from + r * heads * width, room + r * width);
     *step = (int)width;
     return room;
 }

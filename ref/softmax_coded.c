@@ -71,12 +71,14 @@ static void u32_row(int64_t n, float start, float off, float *s,
     times(n, row->alpha, s);
 }
 
-/* An e4m3 code by value, 0 to 126. */
+/* An e4m3 code by value, 0 to 126; masks, since gcc makes branches of ?: here
+ * and then no vectors. */
 static inline float e4m3_value(uint32_t code)
 {
-    uint32_t normal = (code << 20) + (120u << 23);
-    float small = (float)(int32_t)code * 0x1p-9f;
-    return code >= 8 ? bits_f32(normal) : small;
+    const uint32_t normal = (code << 20) + (120u << 23),
+                   low = 0u - (uint32_t)(code < 8);
+    const float small = (float)(int32_t)code * 0x1p-9f;
+    return bits_f32((f32_bits(small) & low) | (normal & ~low));
 }
 
 ASSAY_CLONES
@@ -85,8 +87,10 @@ static void codes_of_scores(int64_t n, float start, float *s)
     for (int64_t j = 0; j < n; j++) {
         float y = s[j] + start;
         y = y > 0 ? y : 0;
-        y = y < 126 ? y : 126;
-        float code = (y + 0x1p23f) - 0x1p23f; /* nearest even */
+        s[j] = y < 126 ? y : 126;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        float code = (s[j] + 0x1p23f) - 0x1p23f; /* nearest even */
         s[j] = e4m3_value((uint32_t)(int32_t)code);
     }
 }

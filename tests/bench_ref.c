@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Speed of the reference beside its limits. Pairs are interleaved in one run
- * and the best of each is told, so that a noisy machine disturbs both alike;
- * ratios travel, absolute figures do not. For true figures unset
- * OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE.
+ * What `assay bench` cannot see from outside of ref: exact attention beside its
+ * two products alone, exp2, peak memory. The best of interleaved runs is told.
+ * For true figures unset OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE.
  *
  *   bench_ref [TOKENS [THREADS]]   default 4096 tokens, one thread
  */
@@ -19,8 +18,6 @@
 #include "assay/blas.h"
 #include "assay/format.h"
 #include "assay/memory.h"
-#include "assay/metrics.h"
-#include "assay/recipe.h"
 #include "assay/rotate.h"
 #include "golden/clock.h"
 #include "ref/blas_threads.h"
@@ -111,35 +108,6 @@ static void bench_attention(struct bench *b, int rounds)
                b->run.threads, f64, flop / f64 * 1e-9);
 }
 
-static void bench_recipes(struct bench *b)
-{
-    const int64_t rows = assay_problem_rows(&b->p);
-    struct assay_jitter jitter = { need(rows, 4), need(rows, 4),
-                                   need(b->p.hq, 4) };
-    for (int id = 0; id < ASSAY_RECIPES; id++) {
-        const struct assay_recipe *r =
-            assay_recipe_get((enum assay_recipe_id)id);
-        struct assay_payloads payloads;
-        struct assay_error err;
-        double start = seconds(), quantized, emulated;
-        assay_recipe_quantize(r, &b->p, NULL, NULL, b->q, b->k, b->v, &payloads, &err);
-        quantized = seconds();
-        assay_recipe_emulate(r, &b->p, &payloads, b->o, b->lse, NULL, &b->run,
-                             &err);
-        emulated = seconds();
-        assay_recipe_emulate(r, &b->p, &payloads, b->o, b->lse, &jitter,
-                             &b->run, &err);
-        printf("recipe %-6s quantize %.3f s, emulate %.3f s, with jitter "
-               "%.3f s\n",
-               r->name, quantized - start, emulated - quantized,
-               seconds() - emulated);
-        assay_payloads_free(&payloads);
-    }
-    assay_free(jitter.o);
-    assay_free(jitter.lse);
-    assay_free(jitter.gain);
-}
-
 static void bench_elements(int rounds)
 {
     enum { N = 1 << 20 };
@@ -191,10 +159,8 @@ int main(int argc, char **argv)
     bench_attention(&b, small ? 5 : 1);
     getrusage(RUSAGE_SELF, &usage);
     printf("peak memory so far %.0f MB\n", (double)usage.ru_maxrss / 1024);
-    if (small) {
-        bench_recipes(&b);
+    if (small)
         bench_elements(15);
-    }
     blas_restore_threads(blas);
     assay_free(b.q);
     assay_free(b.k);

@@ -61,7 +61,8 @@ tests_bench_formats_v1_CFLAGS = $(bench_formats_cflags) -march=x86-64 \
 	-DBENCH_CODE='"plain x86-64"'
 tests_bench_formats_v1_LDADD = -lm
 CLEANFILES += $(EXTRA_PROGRAMS)
-bench: $(EXTRA_PROGRAMS)
+bench: $(EXTRA_PROGRAMS) assay
+	./assay bench
 	tests/bench_formats
 	tests/bench_formats_v3
 	tests/bench_formats_v1

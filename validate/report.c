@@ -6,6 +6,7 @@
 #include "validate/report.h"
 
 #include "golden/select.h"
+#include "golden/term.h"
 #include "golden/verb.h"
 
 int report_exit(const struct report *r)
@@ -27,7 +28,8 @@ int report_exit(const struct report *r)
 void report_counts(const struct report *r, char *text, size_t size)
 {
     size_t counts[VERDICTS] = { 0 };
-    int at = snprintf(text, size, "%zu results", r->count);
+    int at = snprintf(text, size, "%zu result%s", r->count,
+                      plural((int64_t)r->count));
     for (size_t i = 0; i < r->count; i++)
         counts[r->results[i].verdict]++;
     for (int v = VERDICTS - 1; v >= 0; v--)

@@ -209,8 +209,9 @@ static void print_reasons(const struct report *r, FILE *out)
                     one->recipe->name, one->kernel[0] ? ", " : "", one->kernel,
                     one->reason);
             if (one->judged)
-                fprintf(out, "    %" PRId64 " of %" PRId64 " heads fail\n",
-                        one->heads_failed, one->heads);
+                fprintf(out, "    %" PRId64 " of %" PRId64 " heads fail%s\n",
+                        one->heads_failed, one->heads,
+                        one->heads_failed == 1 ? "s" : "");
             if (code != EXIT_NOTHING_RAN)
                 print_repeat(r, one, out);
         }
