@@ -17,7 +17,8 @@ struct rows {
     REAL *q;   /* [BLOCKED_QUERY_TILE][dk], for load() */
     REAL *kv;  /* [key_tile][dk or dv], for load() and add_values() */
     REAL *m, *base, *alpha;
-    float *p; /* [BLOCKED_QUERY_TILE][key_tile] P in blocks, or made of bits */
+    float *pv; /* [BLOCKED_QUERY_TILE][dv] P V of a tile, where bits are made */
+    float *p;  /* [BLOCKED_QUERY_TILE][key_tile] P in blocks, or made of bits */
     double *l;
 };
 
@@ -36,6 +37,7 @@ static void rows_free(struct rows *w)
     assay_free(w->m);
     assay_free(w->l);
     assay_free(w->p);
+    assay_free(w->pv);
 }
 
 static enum assay_status rows_new(const struct blocked_job *job, struct rows *w,
@@ -61,6 +63,9 @@ static enum assay_status rows_new(const struct blocked_job *job, struct rows *w,
             ASSAY_OK ||
         (st = assay_alloc("row sums", n, sizeof *w->l, &w->l, err)) !=
             ASSAY_OK ||
+        (kind_of(job) >= ASSAY_KIND_U32 &&
+         (st = assay_alloc("P V of a tile", n * job->p->dv, sizeof *w->pv,
+                           &w->pv, err)) != ASSAY_OK) ||
         (st = assay_alloc("P in binary32", n * kt, sizeof *w->p, &w->p, err)) !=
             ASSAY_OK) {
         rows_free(w);
@@ -274,6 +279,33 @@ static void add_special(const struct blocked_job *job, struct rows *w,
         }
 }
 
+ASSAY_CLONES
+static void narrow(int64_t n, const REAL *restrict x, float *restrict y)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] = (float)x[j];
+}
+
+ASSAY_CLONES
+static void add_to(int64_t n, const float *restrict x, REAL *restrict y)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] += x[j];
+}
+
+/* The same where bits are made of scores: only those need wide sums; P V of a
+ * tile is in binary32, as in the kernels and in half the time. */
+static void add_narrow(const struct blocked_job *job, struct rows *w,
+                       struct block at, int64_t n, const float *v)
+{
+    const struct assay_problem *p = job->p;
+    narrow(at.rows * job->key_tile, w->s, w->p);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)at.rows,
+                (int)p->dv, (int)n, 1, w->p, (int)job->key_tile, v,
+                (int)(p->hk * p->dv), 0, w->pv, (int)p->dv);
+    add_to(at.rows * p->dv, w->pv, w->acc);
+}
+
 /* acc += P V. Zero times NaN must not reach a row that does not see it, so in
  * a tile whose rows see different keys what is not finite is added apart. The
  * product keeps its shape: with another one a row would get other bits. */
@@ -284,6 +316,11 @@ static void add_values(const struct blocked_job *job, struct rows *w,
     const float *from = job->v + assay_row_offset(p->nk, p->hk, p->dv, at.b, j0,
                                                   at.h / (p->hq / p->hk));
     int step;
+    if (kind_of(job) >= ASSAY_KIND_U32 &&
+        visible_in_tile(p, at.i0, j0, n) == n) {
+        add_narrow(job, w, at, n, from);
+        return;
+    }
     const REAL *v = load(from, n, p->dv, p->hk, w->kv, &step);
     const bool special =
         visible_in_tile(p, at.i0, j0, n) < n && has_special(n, p->dv, step, v);
