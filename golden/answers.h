@@ -20,11 +20,12 @@ enum assay_status answers_exact(const struct assay_problem *p,
 
 /* Payloads and emulated answer; no jitter. Free with assay_answer_free, also
  * after a failure. */
-enum assay_status
-answers_emulated(const struct assay_recipe *recipe,
-                 const struct assay_problem *p, const struct assay_inputs *in,
-                 const struct assay_run *run, struct assay_answer *out,
-                 struct assay_error *err);
+enum assay_status answers_emulated(const struct assay_recipe *recipe,
+                                   const struct assay_problem *p,
+                                   const struct assay_inputs *in,
+                                   const struct assay_run *run,
+                                   struct assay_answer *out,
+                                   struct assay_error *err);
 
 /* The same with jitter; nothing to free after a failure. */
 enum assay_status

@@ -216,16 +216,22 @@ static enum assay_status measure_all(const struct measuring *m,
     return st;
 }
 
+/* How far sampled rows are apart. tiebreak repeats every six queries, so a
+ * step with a factor 2 or 3 would see some of its gaps only. */
+static int64_t step_of(int64_t nq)
+{
+    int64_t every = (nq + AUDIT_N_EFF_ROWS - 1) / AUDIT_N_EFF_ROWS;
+    while (every > 1 && (every % 2 == 0 || every % 3 == 0))
+        every++;
+    return every > 1 ? every : 1;
+}
+
 /* Mean over the sampled rows of all batches. */
 static enum assay_status measure_n_eff(const struct measuring *m,
                                        struct assay_error *err)
 {
     const struct assay_problem *p = &m->c->problem;
-    const int64_t every =
-                      (p->nq + AUDIT_N_EFF_ROWS - 1) / AUDIT_N_EFF_ROWS > 1
-                          ? (p->nq + AUDIT_N_EFF_ROWS - 1) / AUDIT_N_EFF_ROWS
-                          : 1,
-                  rows = assay_n_eff_rows(p, every);
+    const int64_t every = step_of(p->nq), rows = assay_n_eff_rows(p, every);
     double *each = NULL;
     enum assay_status st;
     if ((st = assay_alloc("n_eff", p->hq, sizeof *m->out->n_eff, &m->out->n_eff,

@@ -224,8 +224,9 @@ static enum assay_status take_mean(const struct trip *t,
     if (st == ASSAY_OK)
         st = assay_k_mean_compute(one, k, ASSAY_SMOOTHING_GATED, &to, err);
     if (st == ASSAY_OK)
-        st = assay_k_mean_lse_delta(one, t->in->format, x->q, to.mean, x->delta,
-                                    err);
+        st = assay_k_mean_lse_delta(
+            one, assay_recipe_lse_word(t->recipe, t->in->format), x->q, to.mean,
+            x->delta, err);
     const struct assay_operand from = { 1, one->nk, one->hk, one->dk,
                                         k, to.mean, 1 };
     if (st == ASSAY_OK)

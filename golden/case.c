@@ -100,8 +100,9 @@ enum assay_status assay_answer_lse_shift(const struct assay_case *c,
         (st = assay_alloc("an LSE shift", assay_problem_rows(p),
                           sizeof *x->lse_shift, &x->lse_shift, err)) ==
             ASSAY_OK)
-        st = assay_k_mean_lse_delta(p, c->format, q, x->k_mean, x->lse_shift,
-                                    err);
+        st = assay_k_mean_lse_delta(p,
+                                    assay_recipe_lse_word(a->recipe, c->format),
+                                    q, x->k_mean, x->lse_shift, err);
     assay_free(q);
     return st;
 }

@@ -15,6 +15,7 @@ golden_libgolden_la_SOURCES = \
 	golden/h5.h golden/h5_data.c golden/h5_walk.c golden/heads.c \
 	golden/heads.h golden/input.c golden/input.h golden/json.c golden/json.h \
 	golden/names.c golden/names.h golden/npy.c golden/npy.h \
+	golden/recipe_file.c golden/recipe_file.h \
 	golden/npy_header.c golden/alias.def golden/npy_type.def golden/safetensors.c \
 	golden/safetensors.h golden/safetensors_dtype.def \
 	golden/safetensors_header.c golden/safetensors_header.h \

@@ -31,15 +31,40 @@ static const char *const scale_rules[] = {
 #include "assay/scale_rule.def"
 #undef ASSAY_SCALE_RULE
 };
-static const char *const recipes[] = {
-#define ASSAY_RECIPE(id, name, ...) name,
-#include "assay/recipe.def"
-#undef ASSAY_RECIPE
-};
 static const char *const softmax_forms[] = {
 #define ASSAY_SOFTMAX(id, name, ...) name,
 #include "assay/softmax.def"
 #undef ASSAY_SOFTMAX
+};
+static const char *const quantizers[] = {
+#define ASSAY_QUANTIZER(id, name, ...) name,
+#include "assay/quantizer.def"
+#undef ASSAY_QUANTIZER
+};
+static const char *const scales[] = {
+#define ASSAY_SCALE(id, name, ...) name,
+#include "assay/scale.def"
+#undef ASSAY_SCALE
+};
+static const char *const f32_rules[] = {
+#define ASSAY_F32_RULE(id, name, ...) name,
+#include "assay/f32_rule.def"
+#undef ASSAY_F32_RULE
+};
+static const char *const rotation_orders[] = {
+#define ASSAY_ROTATION_ORDER(id, name, ...) name,
+#include "assay/rotation_order.def"
+#undef ASSAY_ROTATION_ORDER
+};
+static const char *const token_orders[] = {
+#define ASSAY_TOKEN_ORDER(id, name, ...) name,
+#include "assay/token_order.def"
+#undef ASSAY_TOKEN_ORDER
+};
+static const char *const tails[] = {
+#define ASSAY_TAIL(id, name, ...) name,
+#include "assay/tail.def"
+#undef ASSAY_TAIL
 };
 static const char *const distributions[] = {
 #define ASSAY_DISTRIBUTION(id, name, ...) name,
@@ -63,8 +88,14 @@ const struct names names_formats = NAMES("format", formats);
 const struct names names_roundings = NAMES("rounding", roundings);
 const struct names names_overflows = NAMES("overflow", overflows);
 const struct names names_packings = NAMES("packing", packings);
-const struct names names_recipes = NAMES("recipe", recipes);
 const struct names names_softmax_forms = NAMES("softmax form", softmax_forms);
+const struct names names_quantizers = NAMES("quantizer", quantizers);
+const struct names names_scales = NAMES("scale", scales);
+const struct names names_f32_rules = NAMES("rule", f32_rules);
+const struct names names_rotation_orders =
+    NAMES("preparation", rotation_orders);
+const struct names names_token_orders = NAMES("token order", token_orders);
+const struct names names_tails = NAMES("tail", tails);
 const struct names names_distributions = NAMES("distribution", distributions);
 const struct names names_transports = NAMES("transport", transports);
 const struct names names_scale_rules = NAMES("scale rule", scale_rules);

@@ -18,8 +18,9 @@ struct names {
 
 /* The tables of ref/; an index is the row's id. */
 extern const struct names names_formats, names_roundings, names_overflows,
-    names_packings, names_scale_rules, names_recipes, names_softmax_forms,
-    names_distributions;
+    names_packings, names_scale_rules, names_softmax_forms, names_quantizers,
+    names_scales, names_f32_rules, names_rotation_orders, names_token_orders,
+    names_tails, names_distributions;
 
 /* Transport codecs, and then profiles: ASSAY_TRANSPORT_CODECS is the index of
  * the first profile. */

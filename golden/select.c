@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "golden/names.h"
+#include "golden/recipe_file.h"
 
 /* The next member of a comma list into `item`; false at the end. A backslash
  * takes what follows as it is, a comma too; fnmatch does the rest. */
@@ -107,21 +108,32 @@ static const struct {
 static void today(char *item, size_t size)
 {
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-        if (strcmp(item, renamed[i].old) == 0) {
+        if (strcmp(item, renamed[i].old) == 0 && !assay_recipe_find(item)) {
             fprintf(stderr, "assay: recipe %s was retired, it is %s now\n",
                     item, renamed[i].now);
             snprintf(item, size, "%s", renamed[i].now);
         }
 }
 
+/* Of no recipe by that name. */
+static enum assay_status no_recipe(const char *item, struct assay_error *err)
+{
+    const char *names[ASSAY_RECIPES_MAX];
+    const struct names all = { "recipe", assay_recipe_count(), names };
+    int index;
+    for (int i = 0; i < all.count; i++)
+        names[i] = assay_recipe_get((enum assay_recipe_id)i)->name;
+    return names_find(&all, item, &index, err);
+}
+
 /* One item, NAME or NAME@FORM, into the recipes that it selects. */
 static enum assay_status
 select_item(char *item, size_t size,
-            const struct assay_recipe *chosen[ASSAY_RECIPES],
+            const struct assay_recipe *chosen[ASSAY_RECIPES_MAX],
             struct assay_error *err)
 {
     char *at = strchr(item, '@');
-    int match = 0, index, form = 0;
+    int match = 0, form = 0;
     enum assay_status st = ASSAY_OK;
     if (at) {
         *at = '\0';
@@ -131,7 +143,7 @@ select_item(char *item, size_t size,
         return st;
     today(item, size);
     const bool all = strcmp(item, "all") == 0;
-    for (int i = 0; i < ASSAY_RECIPES; i++) {
+    for (int i = 0; i < assay_recipe_count(); i++) {
         const struct assay_recipe *r =
             assay_recipe_get((enum assay_recipe_id)i);
         if (all ? !select_has(ALL_MHA, r->name)
@@ -149,14 +161,14 @@ select_item(char *item, size_t size,
                               assay_softmax_get(r->softmax)->name);
         chosen[i] = r;
     }
-    return match ? ASSAY_OK : names_find(&names_recipes, item, &index, err);
+    return match ? ASSAY_OK : no_recipe(item, err);
 }
 
 enum assay_status select_recipes(const char *list,
-                                 const struct assay_recipe *out[ASSAY_RECIPES],
+                                 const struct assay_recipe *out[],
                                  size_t *count, struct assay_error *err)
 {
-    const struct assay_recipe *chosen[ASSAY_RECIPES] = { NULL };
+    const struct assay_recipe *chosen[ASSAY_RECIPES_MAX] = { NULL };
     enum assay_status st = ASSAY_OK;
     char item[256];
     *count = 0;
@@ -167,8 +179,21 @@ enum assay_status select_recipes(const char *list,
         list = DEFAULTS;
     while (st == ASSAY_OK && next_item(&list, item, sizeof item))
         st = select_item(item, sizeof item, chosen, err);
-    for (int i = 0; st == ASSAY_OK && i < ASSAY_RECIPES; i++)
+    for (int i = 0; st == ASSAY_OK && i < assay_recipe_count(); i++)
         if (chosen[i])
             out[(*count)++] = chosen[i];
     return st;
+}
+
+enum assay_status select_recipes_of(const char *list, const char *file,
+                                    const char *otherwise,
+                                    const struct assay_recipe *out[],
+                                    size_t *count, struct assay_error *err)
+{
+    if (file) {
+        enum assay_status st = recipe_file_read(file, out, count, err);
+        if (st != ASSAY_OK || !list)
+            return st;
+    }
+    return select_recipes(list ? list : otherwise, out, count, err);
 }

@@ -32,9 +32,17 @@ enum assay_status select_names(const char *list, const struct names *names,
 /* The recipes that a list selects, in table order: names, globs or "all", the
  * ten of MHA v4, each with @FORM behind it in another softmax form. A NULL list
  * is what the built-in kernels have. A retired name is told on stderr.
- * ASSAY_USAGE with the nearest name, or for a recipe in two forms. */
+ * ASSAY_USAGE with the nearest name, or for a recipe in two forms. `out` has
+ * room for ASSAY_RECIPES_MAX. */
 enum assay_status select_recipes(const char *list,
-                                 const struct assay_recipe *out[ASSAY_RECIPES],
+                                 const struct assay_recipe *out[],
                                  size_t *count, struct assay_error *err);
+
+/* The same of a recipe file's recipes too, which are taken where there is no
+ * list; without either, those of the list `otherwise`. */
+enum assay_status select_recipes_of(const char *list, const char *file,
+                                    const char *otherwise,
+                                    const struct assay_recipe *out[],
+                                    size_t *count, struct assay_error *err);
 
 #endif

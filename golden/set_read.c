@@ -4,11 +4,13 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "assay/memory.h"
 #include "golden/h5.h"
+#include "golden/recipe_file.h"
 #include "golden/set.h"
 #include "golden/set_file.h"
 #include "golden/set_layout.h"
@@ -197,18 +199,50 @@ enum assay_status assay_set_read_case(const struct assay_set *set, size_t i,
     return st;
 }
 
-/* The recipe in the softmax form that the set names. */
-static enum assay_status read_recipe(const struct assay_set *set, size_t i,
-                                     enum assay_recipe_id id,
+/* A recipe of this program, or one that the set defines. */
+static enum assay_status find_recipe(const struct assay_set *set, hid_t group,
+                                     const char *name,
                                      const struct assay_recipe **out,
                                      struct assay_error *err)
 {
-    const struct assay_recipe *r = assay_recipe_get(id);
-    char below[64] = "recipes/", *text = NULL;
-    hid_t group;
-    strcat(below, r->name);
+    char where[1024], *text = NULL;
+    *out = assay_recipe_find(name);
+    if (*out && (*out)->id < ASSAY_RECIPES)
+        return ASSAY_OK;
+    enum assay_status st =
+        h5_read_text(set->path, group, "definition", &text, err);
+    if (st == ASSAY_FORMAT)
+        return assay_fail(err, st,
+                          "%s: recipe \"%.40s\" is not known, and the set does "
+                          "not define it",
+                          set->path, name);
+    if (st == ASSAY_OK) {
+        snprintf(where, sizeof where, "%.900s: recipe %.40s", set->path, name);
+        st = recipe_define(where, text, out, err);
+    }
+    free(text);
+    if (st == ASSAY_OK && strcmp((*out)->name, name) != 0)
+        st = assay_fail(err, ASSAY_FORMAT,
+                        "%s: recipe \"%.40s\" is defined as %s", set->path,
+                        name, (*out)->name);
+    return st;
+}
+
+/* The recipe in the softmax form that the set names. */
+static enum assay_status read_recipe(const struct assay_set *set, size_t i,
+                                     const char *name,
+                                     const struct assay_recipe **out,
+                                     struct assay_error *err)
+{
+    const struct assay_recipe *r = NULL;
+    char *below = NULL, *text = NULL;
+    hid_t group = -1;
+    if (asprintf(&below, "recipes/%s", name) < 0)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a name");
     enum assay_status st = open_case(set, i, below, &group, err);
-    if (st == ASSAY_OK)
+    free(below);
+    if (st == ASSAY_OK &&
+        (st = find_recipe(set, group, name, &r, err)) == ASSAY_OK)
         st = h5_read_text(set->path, group, "softmax_form", &text, err);
     h5_close_group(&group);
     if (st != ASSAY_OK)
@@ -222,6 +256,12 @@ static enum assay_status read_recipe(const struct assay_set *set, size_t i,
                         set->path, text);
     free(text);
     return st;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct assay_recipe *const *x = a, *const *y = b;
+    return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
 enum assay_status assay_set_recipes(const struct assay_set *set, size_t i,
@@ -239,19 +279,12 @@ enum assay_status assay_set_recipes(const struct assay_set *set, size_t i,
     h5_close_group(&group);
     if (st == ASSAY_OK && n > 0 && !(*out = calloc(n, sizeof **out)))
         st = assay_fail(err, ASSAY_MEMORY, "no memory for recipes");
-    for (size_t j = 0; st == ASSAY_OK && j < n; j++)
-        if (!assay_recipe_find(names[j]))
-            st = assay_fail(err, ASSAY_FORMAT,
-                            "%s: recipe \"%.40s\" is not known", set->path,
-                            names[j]);
-    for (int id = 0; st == ASSAY_OK && id < ASSAY_RECIPES; id++)
-        for (size_t j = 0; st == ASSAY_OK && j < n; j++)
-            if (strcmp(names[j],
-                       assay_recipe_get((enum assay_recipe_id)id)->name) == 0) {
-                st = read_recipe(set, i, (enum assay_recipe_id)id,
-                                 &(*out)[*count], err);
-                *count += st == ASSAY_OK;
-            }
+    for (size_t j = 0; st == ASSAY_OK && j < n; j++) {
+        st = read_recipe(set, i, names[j], &(*out)[*count], err);
+        *count += st == ASSAY_OK;
+    }
+    if (*count > 1)
+        qsort((void *)*out, *count, sizeof **out, by_id);
     h5_free_names(names, n);
     return in_case(set, i, st, err);
 }

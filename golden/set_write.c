@@ -12,6 +12,7 @@
 #include "config.h"
 #include "golden/h5.h"
 #include "golden/set.h"
+#include "golden/recipe_file.h"
 #include "golden/set_layout.h"
 #include "golden/temp_file.h"
 
@@ -247,6 +248,21 @@ static enum assay_status write_payloads(const char *path, hid_t group,
                          err);
 }
 
+/* A recipe that this program does not have by itself comes with the set. */
+static enum assay_status write_definition(const char *path, hid_t group,
+                                          const struct assay_recipe *recipe,
+                                          struct assay_error *err)
+{
+    if (recipe->id < ASSAY_RECIPES)
+        return ASSAY_OK;
+    char *text = recipe_definition(assay_recipe_get(recipe->id));
+    enum assay_status st =
+        text ? h5_write_text(path, group, "definition", text, err)
+             : assay_fail(err, ASSAY_MEMORY, "no memory for a definition");
+    free(text);
+    return st;
+}
+
 static enum assay_status write_answer(const char *path, hid_t in,
                                       const struct assay_problem *p,
                                       const struct assay_answer *a,
@@ -265,6 +281,7 @@ static enum assay_status write_answer(const char *path, hid_t in,
         (st = h5_write_text(path, group, "promise",
                             assay_recipe_promise_name(a->recipe), err)) ==
             ASSAY_OK &&
+        (st = write_definition(path, group, a->recipe, err)) == ASSAY_OK &&
         (st = write_payloads(path, group, p, a->recipe, &a->payloads, err)) ==
             ASSAY_OK &&
         (st = h5_write_data(path, group, "o", H5_F32, &o, NULL, a->o, err)) ==

@@ -77,7 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->heads.has_scale = true;
         o->heads.scale = verb_number(state, "--softmax-scale", arg);
         break;
-    case KEY_DIST: o->dist = strcmp(arg, "all") == 0 ? "*" : arg; break;
+    case KEY_DIST: o->dist = arg; break;
     case KEY_SHAPE: add_shape(state, o, arg); break;
     case KEY_SEED:
         o->seeded = true;
@@ -229,6 +229,12 @@ static enum assay_status add_made(struct source *s,
     return st;
 }
 
+/* The options keep what was typed: a set's command line can be run again. */
+static const char *dist_globs(const struct source_options *o)
+{
+    return o->dist && strcmp(o->dist, "all") == 0 ? "*" : o->dist;
+}
+
 /* One shape, in each of the distributions. */
 static enum assay_status add_shape_cases(struct source *s,
                                          const struct source_options *o,
@@ -257,7 +263,7 @@ static enum assay_status add_shape_cases(struct source *s,
     if (line.name[0])
         return add_made(s, &line, word, text, err);
     for (int i = 0; st == ASSAY_OK && i < names_distributions.count; i++) {
-        if (!select_has(o->dist, names_distributions.names[i]))
+        if (!select_has(dist_globs(o), names_distributions.names[i]))
             continue;
         snprintf(line.name, sizeof line.name, "%s",
                  names_distributions.names[i]);
@@ -278,7 +284,7 @@ enum assay_status source_open(const struct source_options *o, const char *out,
     s->n_files = o->n_files;
     enum assay_status st = add_files(s, o, out, err);
     if (st == ASSAY_OK && o->dist)
-        st = select_names(o->dist, &names_distributions, err);
+        st = select_names(dist_globs(o), &names_distributions, err);
     for (size_t i = 0; st == ASSAY_OK && i < o->n_shapes; i++)
         st = add_shape_cases(s, o, o->shapes[i], err);
     return st;

@@ -12,7 +12,7 @@
 
 struct source_options {
     struct heads_options heads;
-    const char *dist;          /* comma list of names and globs, or NULL */
+    const char *dist;          /* comma list of names and globs, all, or NULL */
     const char *const *shapes; /* problems in one line */
     size_t n_shapes;
     bool seeded;
@@ -39,7 +39,8 @@ struct source;
 
 /* Opens and checks everything, so that nothing but reading can fail later: a
  * bad last file must not cost the work on the others. No two cases have the
- * same name. ASSAY_USAGE where a file is `out`, which may be NULL. */
+ * same name. ASSAY_USAGE where a file is `out`, which may be NULL. *source is
+ * closed by the caller after an error too; it borrows the options' texts. */
 enum assay_status source_open(const struct source_options *o, const char *out,
                               struct source **source, struct assay_error *err);
 void source_close(struct source *s);

@@ -5,6 +5,7 @@
 #include "assay/distribution.h"
 #include "assay/pack.h"
 #include "assay/recipe.h"
+#include "assay/split.h"
 #include "assay/stage.h"
 #include "assay/tile.h"
 #include "assay/transport.h"
@@ -175,7 +176,7 @@ static void fill_recipe(int i, struct topic_row *r)
     text(r, assay_quantizer_get(recipe->k)->name);
     text(r, assay_quantizer_get(recipe->v)->name);
     text(r, assay_token_order_name(recipe->order));
-    flag(r, recipe->smooth);
+    text(r, assay_smooth_name(recipe->smooth));
     flag(r, recipe->scale_applied == ASSAY_APPLIED_Q);
     text(r, assay_format_get(recipe->p_format)->name);
     flag(r, recipe->p_blocks);
@@ -189,7 +190,8 @@ static const struct topic_column quantizer_columns[] = {
     { "name", COLUMN_TEXT },      { "operands", COLUMN_TEXT },
     { "format", COLUMN_TEXT },    { "scale", COLUMN_TEXT },
     { "rule", COLUMN_TEXT },      { "prepared", COLUMN_EXTRA },
-    { "overflow", COLUMN_EXTRA }, { "about", COLUMN_PROSE },
+    { "overflow", COLUMN_EXTRA }, { "tail", COLUMN_EXTRA },
+    { "about", COLUMN_PROSE },
 };
 
 static void fill_quantizer(int i, struct topic_row *r)
@@ -203,6 +205,7 @@ static void fill_quantizer(int i, struct topic_row *r)
     text(r, assay_quantizer_rule_name(q));
     text(r, q->prepares ? assay_rotation_order_get(q->prepare)->name : "-");
     text(r, assay_overflow_get(q->overflow)->name);
+    text(r, assay_tail_name(q->tail));
     text(r, q->about);
 }
 
@@ -322,6 +325,12 @@ static void fill_profile(int i, struct topic_row *r)
     integer(r, p->multiple);
     text(r, rotated[p->rotated]);
     text(r, p->recipe);
+}
+
+static void fill_split(int i, struct topic_row *r)
+{
+    text(r, assay_split_name((enum assay_split_kind)i));
+    text(r, assay_split_about((enum assay_split_kind)i));
 }
 
 /* ---- the list of topics ---- */

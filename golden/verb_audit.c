@@ -18,7 +18,7 @@ enum form { FORM_TABLE, FORM_MARKDOWN, FORM_CSV, FORM_JSON };
 
 struct options {
     struct source_options source;
-    const char *recipe, *cases, *transport;
+    const char *recipe, *recipe_file, *cases, *transport;
     enum form form;
     bool stages;
     int ranks, worst, threads;
@@ -26,6 +26,7 @@ struct options {
 
 enum {
     KEY_RECIPE = 256,
+    KEY_RECIPE_FILE,
     KEY_CASE,
     KEY_STAGES,
     KEY_TRANSPORT,
@@ -39,6 +40,10 @@ static const struct argp_option keys[] = {
     { "recipe", KEY_RECIPE, "LIST", 0,
       "names and globs, in another softmax form with @FORM behind; all is the "
       "ten of MHA v4; default all, or what a golden set holds",
+      0 },
+    { "recipe-file", KEY_RECIPE_FILE, "FILE", 0,
+      "recipes of one's own, in JSON as `assay list recipes` gives it; all of "
+      "them unless --recipe names some",
       0 },
     { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
     { "stages", KEY_STAGES, NULL, 0,
@@ -68,6 +73,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct options *o = state->input;
     switch (key) {
     case KEY_RECIPE: o->recipe = arg; break;
+    case KEY_RECIPE_FILE: o->recipe_file = arg; break;
     case KEY_CASE: o->cases = arg; break;
     case KEY_STAGES: o->stages = true; break;
     case KEY_TRANSPORT:
@@ -124,7 +130,7 @@ static const struct argp argp = {
 
 struct audit {
     const struct options *o;
-    const struct assay_recipe *recipes[ASSAY_RECIPES];
+    const struct assay_recipe *recipes[ASSAY_RECIPES_MAX];
     struct audit_transport
         transports[ASSAY_TRANSPORT_CODECS + ASSAY_TRANSPORT_PROFILES];
     struct audit_options options;
@@ -239,7 +245,7 @@ static enum assay_status held_recipes(struct audit *a, struct assay_error *err)
             bool there = false;
             for (size_t j = 0; j < a->options.n_recipes; j++)
                 there |= a->recipes[j] == have[r];
-            if (!there && a->options.n_recipes < ASSAY_RECIPES)
+            if (!there && a->options.n_recipes < ASSAY_RECIPES_MAX)
                 a->recipes[a->options.n_recipes++] = have[r];
         }
         free(have);
@@ -256,10 +262,13 @@ static enum assay_status choose(struct audit *a, struct assay_error *err)
         (st = open_inputs(a, err)) != ASSAY_OK ||
         (st = check_cases(a, err)) != ASSAY_OK)
         return st;
-    if (a->set && !a->o->recipe)
-        return held_recipes(a, err);
-    return select_recipes(a->o->recipe ? a->o->recipe : "all", a->recipes,
-                          &a->options.n_recipes, err);
+    /* reading what a set holds makes its own recipes known */
+    if (a->set && (st = held_recipes(a, err)) != ASSAY_OK)
+        return st;
+    if (a->set && !a->o->recipe && !a->o->recipe_file)
+        return ASSAY_OK;
+    return select_recipes_of(a->o->recipe, a->o->recipe_file, "all", a->recipes,
+                             &a->options.n_recipes, err);
 }
 
 /* ---- the work ---- */
@@ -314,6 +323,8 @@ static char *command_text(const struct options *o)
     source_print(&o->source, out);
     if (o->recipe)
         fprintf(out, " --recipe %s", o->recipe);
+    if (o->recipe_file)
+        fprintf(out, " --recipe-file %s", o->recipe_file);
     if (o->cases)
         fprintf(out, " --case %s", o->cases);
     if (o->stages)

@@ -16,19 +16,23 @@
 #include "golden/verb.h"
 
 struct options {
-    const char *out, *recipe;
+    const char *out, *recipe, *recipe_file;
     struct source_options source;
     bool f64;
     int threads;
 };
 
-enum { KEY_RECIPE = 256, KEY_PRECISION, KEY_THREADS };
+enum { KEY_RECIPE = 256, KEY_RECIPE_FILE, KEY_PRECISION, KEY_THREADS };
 
 static const struct argp_option keys[] = {
     { "output", 'o', "FILE", 0, "golden set to write (required)", 0 },
     { "recipe", KEY_RECIPE, "LIST", 0,
       "recipes to emulate: names and globs, in another softmax form with "
       "@FORM behind; all is the ten of MHA v4; default bf16,e4m3",
+      0 },
+    { "recipe-file", KEY_RECIPE_FILE, "FILE", 0,
+      "recipes of one's own, in JSON as `assay list recipes` gives it; all of "
+      "them unless --recipe names some",
       0 },
     { "precision", KEY_PRECISION, "f32|f64", 0,
       "sums of the exact answer; default f32", 0 },
@@ -44,6 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o': o->out = arg; break;
     case KEY_RECIPE: o->recipe = arg; break;
+    case KEY_RECIPE_FILE: o->recipe_file = arg; break;
     case KEY_PRECISION:
         o->f64 = verb_word(state, "--precision", arg, precisions, 2) == 1;
         break;
@@ -102,13 +107,17 @@ static char *command_text(const struct options *o)
     source_print(&o->source, out);
     if (o->recipe)
         fprintf(out, " --recipe %s", o->recipe);
+    if (o->recipe_file) {
+        const char *slash = strrchr(o->recipe_file, '/');
+        fprintf(out, " --recipe-file %s", slash ? slash + 1 : o->recipe_file);
+    }
     fprintf(out, " --precision %s", o->f64 ? "f64" : "f32");
     return fclose(out) == 0 ? text : NULL;
 }
 
 struct generate {
     const struct options *o;
-    const struct assay_recipe *recipes[ASSAY_RECIPES];
+    const struct assay_recipe *recipes[ASSAY_RECIPES_MAX];
     size_t n_recipes;
     struct source *source;
     struct assay_set_writer *writer;
@@ -142,7 +151,7 @@ static void warn_not_finite(const struct assay_case *c, const char *answer,
 /* The recipes that are defined for a head; the others are told. */
 static size_t applicable(const struct generate *g, const char *name,
                          const struct assay_problem *p,
-                         const struct assay_recipe *out[ASSAY_RECIPES])
+                         const struct assay_recipe *out[ASSAY_RECIPES_MAX])
 {
     struct assay_error why;
     size_t n = 0;
@@ -184,7 +193,7 @@ static enum assay_status do_case(struct generate *g, struct assay_case *c,
 {
     struct assay_inputs in;
     struct assay_exact exact = { 0 };
-    struct assay_answer answers[ASSAY_RECIPES] = { 0 };
+    struct assay_answer answers[ASSAY_RECIPES_MAX] = { 0 };
     struct progress progress;
     struct assay_run run = { .threads = g->o->threads,
                              .progress = progress_step,
@@ -227,7 +236,7 @@ static void say_done(const struct assay_case *c)
 static enum assay_status do_head(struct generate *g, size_t i, size_t *count,
                                  struct assay_error *err)
 {
-    const struct assay_recipe *recipes[ASSAY_RECIPES];
+    const struct assay_recipe *recipes[ASSAY_RECIPES_MAX];
     const struct assay_run run = { .threads = g->o->threads };
     struct assay_case c;
     size_t n = applicable(g, source_name(g->source, i),
@@ -261,8 +270,8 @@ static enum assay_status generate(struct generate *g, struct assay_error *err)
     size_t count = 0;
     enum assay_status st;
     if ((st = assay_blas_check(err)) != ASSAY_OK ||
-        (st = select_recipes(g->o->recipe, g->recipes, &g->n_recipes, err)) !=
-            ASSAY_OK ||
+        (st = select_recipes_of(g->o->recipe, g->o->recipe_file, NULL,
+                                g->recipes, &g->n_recipes, err)) != ASSAY_OK ||
         (st = source_open(&g->o->source, g->o->out, &g->source, err)) !=
             ASSAY_OK ||
         (st = check_any(g, err)) != ASSAY_OK)

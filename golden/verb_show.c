@@ -67,7 +67,7 @@ struct shown_case {
     struct assay_case about;
     bool f64;
     double bar_o, bar_lse; /* largest over heads */
-    struct shown recipes[ASSAY_RECIPES];
+    struct shown recipes[ASSAY_RECIPES_MAX];
     size_t n_recipes;
 };
 

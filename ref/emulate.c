@@ -131,6 +131,7 @@ job_new(const struct assay_recipe *recipe, const struct assay_problem *p,
     };
     if (form->kind == ASSAY_KIND_U32 &&
         payloads->q.scale == ASSAY_SCALE_TENSOR &&
+        payloads->k.scale == ASSAY_SCALE_TENSOR &&
         payloads->q.format->top != ASSAY_TOP_INTEGER) {
         job->score_scale = requantize(p, payloads, x->q);
         return ASSAY_OK;

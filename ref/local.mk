@@ -31,7 +31,7 @@ ref_libref_la_SOURCES = \
 	ref/jitter.h ref/memory.c ref/merge.c ref/metrics.c ref/n_eff.c \
 	ref/operand.c ref/pack.c ref/problem.c ref/problem_line.c \
 	ref/quantize.c ref/quantize_blocks.c ref/quantize_blocks.h \
-	ref/random.c ref/recipe.c ref/rotate.c ref/round.h ref/row_max.h \
+	ref/random.c ref/recipe.c ref/recipe_quantize.c ref/recipe_valid.c ref/rotate.c ref/round.h ref/row_max.h \
 	ref/scale_rule.c ref/scale_rule.h ref/smooth.c ref/softmax_coded.c \
 	ref/softmax_coded.h ref/split.c ref/stage.c ref/tile.c ref/tile_k.c \
 	ref/tile_layout.h ref/tile_v.c ref/tokens.c ref/transport.c \

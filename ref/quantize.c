@@ -63,9 +63,14 @@ const struct assay_f32_rule *assay_f32_rule_get(enum assay_f32_rule_id id)
     return &f32_rules[id];
 }
 
+static struct assay_quantizer
+    added[ASSAY_QUANTIZERS_MAX - ASSAY_QUANTIZERS - 1];
+static int n_added;
+
 const struct assay_quantizer *assay_quantizer_get(enum assay_quantizer_id id)
 {
-    return &quantizers[id];
+    return id < ASSAY_QUANTIZERS ? &quantizers[id]
+                                 : &added[id - ASSAY_QUANTIZERS - 1];
 }
 
 const struct assay_quantizer *assay_quantizer_find(const char *name)
@@ -73,7 +78,61 @@ const struct assay_quantizer *assay_quantizer_find(const char *name)
     for (size_t i = 0; i < ASSAY_QUANTIZERS; i++)
         if (strcmp(quantizers[i].name, name) == 0)
             return &quantizers[i];
+    for (int i = 0; i < n_added; i++)
+        if (strcmp(added[i].name, name) == 0)
+            return &added[i];
     return NULL;
+}
+
+bool assay_quantizer_is_added(const struct assay_quantizer *q)
+{
+    return q->id > ASSAY_QUANTIZERS;
+}
+
+/* Only what matters for the kind of scales, and for preparation. */
+static bool same(const struct assay_quantizer *a,
+                 const struct assay_quantizer *b)
+{
+    return a->format == b->format && a->scale == b->scale &&
+           strcmp(assay_quantizer_rule_name(a), assay_quantizer_rule_name(b)) ==
+               0 &&
+           a->prepares == b->prepares &&
+           (!a->prepares || a->prepare == b->prepare) &&
+           a->overflow == b->overflow && a->tail == b->tail &&
+           strcmp(a->operands, b->operands) == 0;
+}
+
+enum assay_status assay_quantizer_add(const struct assay_quantizer *quantizer,
+                                      const struct assay_quantizer **out,
+                                      struct assay_error *err)
+{
+    enum assay_status st = assay_quantizer_valid(quantizer, err);
+    if (st != ASSAY_OK)
+        return st;
+    *out = assay_quantizer_find(quantizer->name);
+    if (*out && same(*out, quantizer))
+        return ASSAY_OK;
+    if (*out)
+        return assay_fail(err, ASSAY_USAGE,
+                          "quantizer %s is another one already; give it "
+                          "another name",
+                          quantizer->name);
+    if (n_added == sizeof added / sizeof *added)
+        return assay_fail(err, ASSAY_USAGE,
+                          "%d quantizers have been added, there is no room "
+                          "for %s",
+                          n_added, quantizer->name);
+    struct assay_quantizer *own = &added[n_added];
+    *own = *quantizer;
+    own->id = (enum assay_quantizer_id)(ASSAY_QUANTIZERS + 1 + n_added);
+    own->name = strdup(quantizer->name);
+    own->operands = strdup(quantizer->operands);
+    own->about = strdup(quantizer->about ? quantizer->about : "");
+    if (!own->name || !own->operands || !own->about)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a quantizer");
+    n_added++;
+    *out = own;
+    return ASSAY_OK;
 }
 
 const char *assay_quantizer_rule_name(const struct assay_quantizer *q)

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of recipes, and their quantizers.
+ * The tables of recipes and softmax forms, and recipes that are added to them.
  */
 #include "assay/recipe.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
-
-#include "assay/memory.h"
-#include "assay/rotate.h"
-#include "assay/smooth.h"
 
 enum { NO, YES };
 enum { ROUNDED, WHOLE };
@@ -42,7 +37,7 @@ static const struct assay_recipe recipes[] = {
       ASSAY_QUANTIZER_##k,                                                 \
       ASSAY_QUANTIZER_##v,                                                 \
       ASSAY_TOKENS_##order,                                                \
-      smooth,                                                              \
+      ASSAY_SMOOTH_##smooth,                                               \
       ASSAY_APPLIED_##applied,                                             \
       ASSAY_##p,                                                           \
       blocks,                                                              \
@@ -54,16 +49,24 @@ static const struct assay_recipe recipes[] = {
 #undef ASSAY_RECIPE
 };
 
+static struct assay_recipe added[ASSAY_RECIPES_MAX - ASSAY_RECIPES];
+static int n_added;
+
+int assay_recipe_count(void)
+{
+    return ASSAY_RECIPES + n_added;
+}
+
 const struct assay_recipe *assay_recipe_get(enum assay_recipe_id id)
 {
-    return &recipes[id];
+    return id < ASSAY_RECIPES ? &recipes[id] : &added[id - ASSAY_RECIPES];
 }
 
 const struct assay_recipe *assay_recipe_find(const char *name)
 {
-    for (size_t i = 0; i < ASSAY_RECIPES; i++)
-        if (strcmp(recipes[i].name, name) == 0)
-            return &recipes[i];
+    for (int i = 0; i < assay_recipe_count(); i++)
+        if (strcmp(assay_recipe_get((enum assay_recipe_id)i)->name, name) == 0)
+            return assay_recipe_get((enum assay_recipe_id)i);
     return NULL;
 }
 
@@ -104,158 +107,100 @@ const char *assay_recipe_promise_name(const struct assay_recipe *recipe)
     return assay_promise_get(assay_recipe_promise(recipe))->name;
 }
 
-static struct assay_recipe in_form[ASSAY_RECIPES][ASSAY_SOFTMAXES];
+const char *assay_smooth_name(enum assay_smooth smooth)
+{
+    static const char *const names[] = { "no", "words", "f32" };
+    return names[smooth];
+}
 
-static void fill_forms(void)
+const struct assay_format *
+assay_recipe_lse_word(const struct assay_recipe *recipe,
+                      const struct assay_format *word)
+{
+    return recipe->smooth == ASSAY_SMOOTH_F32 ? assay_format_get(ASSAY_F32)
+                                              : word;
+}
+
+/* ---- recipes in other forms ---- */
+
+static struct assay_recipe in_form[ASSAY_RECIPES_MAX][ASSAY_SOFTMAXES];
+
+static void fill_forms(const struct assay_recipe *recipe)
+{
+    for (int f = 0; f < ASSAY_SOFTMAXES; f++) {
+        struct assay_recipe *one = &in_form[recipe->id][f];
+        *one = *recipe;
+        one->softmax = softmaxes[f].id;
+        if (softmaxes[f].p_format == ASSAY_FORMATS)
+            continue;
+        one->p_format = softmaxes[f].p_format;
+        one->p_blocks = false;
+        one->order = ASSAY_TOKENS_CANONICAL;
+    }
+}
+
+static void fill_all_forms(void)
 {
     for (int r = 0; r < ASSAY_RECIPES; r++)
-        for (int f = 0; f < ASSAY_SOFTMAXES; f++) {
-            struct assay_recipe *one = &in_form[r][f];
-            *one = recipes[r];
-            one->softmax = softmaxes[f].id;
-            if (softmaxes[f].p_format == ASSAY_FORMATS)
-                continue;
-            one->p_format = softmaxes[f].p_format;
-            one->p_blocks = false;
-            one->order = ASSAY_TOKENS_CANONICAL;
-        }
+        fill_forms(&recipes[r]);
 }
 
 const struct assay_recipe *
 assay_recipe_in_form(const struct assay_recipe *recipe, enum assay_softmax form)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (form == recipes[recipe->id].softmax)
-        return &recipes[recipe->id];
-    pthread_once(&once, fill_forms);
+    const struct assay_recipe *row = assay_recipe_get(recipe->id);
+    if (form == row->softmax)
+        return row;
+    pthread_once(&once, fill_all_forms);
     return &in_form[recipe->id][form];
 }
 
-enum assay_status assay_recipe_check(const struct assay_recipe *recipe,
-                                     const struct assay_problem *p,
-                                     struct assay_error *err)
+/* ---- recipes of the user ---- */
+
+static const char *copy(const char *text)
 {
-    const struct assay_quantizer *q = assay_quantizer_get(recipe->q);
-    if (q->prepares && assay_rotation_order_get(q->prepare)->rotate &&
-        ((p->dk & (p->dk - 1)) != 0 || p->dk > ASSAY_ROTATE_MAX))
-        return assay_fail(err, ASSAY_SHAPE,
-                          "%s rotates Q and K, for which a head width of "
-                          "%" PRId64 " is no power of two",
-                          recipe->name, p->dk);
-    return assay_problem_check(p, err);
+    return strdup(text ? text : "");
 }
 
-/* ---- quantize ---- */
-
-struct quantizing {
-    const struct assay_recipe *recipe;
-    const struct assay_problem *p;
-    const struct assay_format *word;
-};
-
-static enum assay_status prepare(const struct quantizing *z,
-                                 const struct assay_quantizer *how,
-                                 const struct assay_tensor *t, const float *x,
-                                 const float *mean, float mult, float *y,
-                                 struct assay_error *err)
+bool assay_recipe_same(const struct assay_recipe *a,
+                       const struct assay_recipe *b)
 {
-    const struct assay_operand operand = {
-        t->b, t->s, t->h, t->d, x, mean, mult
-    };
-    return assay_operand_prepare(assay_rotation_order_get(how->prepare),
-                                 z->word, &operand, y, err);
+    return a->q == b->q && a->k == b->k && a->v == b->v &&
+           a->order == b->order && a->smooth == b->smooth &&
+           a->scale_applied == b->scale_applied && a->p_format == b->p_format &&
+           a->p_blocks == b->p_blocks && a->out_format == b->out_format &&
+           a->softmax == b->softmax && a->promise == b->promise;
 }
 
-/* One operand: what its quantizer sees, and that quantized. */
-static enum assay_status
-one_operand(const struct quantizing *z, enum assay_quantizer_id id,
-            struct assay_tensor t, const float *x, const float *mean,
-            float mult, struct assay_payload *out, struct assay_error *err)
-{
-    const struct assay_quantizer *how = assay_quantizer_get(id);
-    float *y;
-    if (!how->prepares)
-        return assay_quantize(how, &t, x, out, err);
-    enum assay_status st = assay_alloc("prepared values", t.b * t.s * t.h * t.d,
-                                       sizeof *y, &y, err);
-    if (st != ASSAY_OK)
-        return st;
-    st = prepare(z, how, &t, x, mean, mult, y, err);
-    if (st == ASSAY_OK)
-        st = assay_quantize(how, &t, y, out, err);
-    assay_free(y);
-    return st;
-}
-
-static enum assay_status take_mean(const struct quantizing *z,
-                                   const float *k_mean, const float *q,
-                                   const float *k, struct assay_payloads *out,
+enum assay_status assay_recipe_add(const struct assay_recipe *recipe,
+                                   const struct assay_recipe **out,
                                    struct assay_error *err)
 {
-    const struct assay_problem *p = z->p;
-    const int64_t n = p->b * p->hk * p->dk;
-    struct assay_k_mean to = { 0 };
-    enum assay_status st;
-    bool any = false;
-    if ((st = assay_alloc("a K mean", n, sizeof *out->k_mean, &out->k_mean,
-                          err)) != ASSAY_OK)
+    enum assay_status st = assay_recipe_valid(recipe, err);
+    if (st != ASSAY_OK)
         return st;
-    to.mean = out->k_mean;
-    if (k_mean)
-        memcpy(out->k_mean, k_mean, (size_t)n * sizeof *k_mean);
-    else if ((st = assay_k_mean_compute(p, k, ASSAY_SMOOTHING_GATED, &to,
-                                        err)) != ASSAY_OK)
-        return st;
-    for (int64_t i = 0; i < n; i++)
-        any |= out->k_mean[i] != 0;
-    if (!any)
+    *out = assay_recipe_find(recipe->name);
+    if (*out && assay_recipe_same(*out, recipe))
         return ASSAY_OK;
-    st = assay_alloc("an LSE shift", assay_problem_rows(p),
-                     sizeof *out->lse_shift, &out->lse_shift, err);
-    return st == ASSAY_OK ? assay_k_mean_lse_delta(p, z->word, q, out->k_mean,
-                                                   out->lse_shift, err)
-                          : st;
-}
-
-enum assay_status assay_recipe_quantize(const struct assay_recipe *r,
-                                        const struct assay_problem *p,
-                                        const struct assay_format *word,
-                                        const float *k_mean, const float *q,
-                                        const float *k, const float *v,
-                                        struct assay_payloads *out,
-                                        struct assay_error *err)
-{
-    const struct quantizing z = { r, p,
-                                  word ? word : assay_format_get(ASSAY_BF16) };
-    const float mult = r->scale_applied == ASSAY_APPLIED_Q
-                           ? assay_fold_multiplier(p->softmax_scale)
-                           : 1;
-    enum assay_status st = assay_recipe_check(r, p, err);
-    *out = (struct assay_payloads){ 0 };
-    if (st == ASSAY_OK && r->smooth)
-        st = take_mean(&z, k_mean, q, k, out, err);
-    if (st != ASSAY_OK ||
-        (st = one_operand(
-             &z, r->q,
-             (struct assay_tensor){ p->b, p->nq, p->hq, p->dk, r->order, 0 }, q,
-             NULL, mult, &out->q, err)) != ASSAY_OK ||
-        (st = one_operand(
-             &z, r->k,
-             (struct assay_tensor){ p->b, p->nk, p->hk, p->dk, r->order, 0 }, k,
-             out->k_mean, 1, &out->k, err)) != ASSAY_OK)
-        return st;
-    return one_operand(
-        &z, r->v,
-        (struct assay_tensor){ p->b, p->nk, p->hk, p->dv, r->order, 0 }, v,
-        NULL, 1, &out->v, err);
-}
-
-void assay_payloads_free(struct assay_payloads *payloads)
-{
-    assay_payload_free(&payloads->q);
-    assay_payload_free(&payloads->k);
-    assay_payload_free(&payloads->v);
-    assay_free(payloads->k_mean);
-    assay_free(payloads->lse_shift);
-    payloads->k_mean = payloads->lse_shift = NULL;
+    if (*out)
+        return assay_fail(err, ASSAY_USAGE,
+                          "recipe %s is another one already; give it another "
+                          "name",
+                          recipe->name);
+    if (assay_recipe_count() == ASSAY_RECIPES_MAX)
+        return assay_fail(err, ASSAY_USAGE,
+                          "%d recipes have been added, there is no room for %s",
+                          n_added, recipe->name);
+    struct assay_recipe *own = &added[n_added];
+    *own = *recipe;
+    own->id = (enum assay_recipe_id)assay_recipe_count();
+    own->name = copy(recipe->name);
+    own->about = copy(recipe->about);
+    if (!own->name || !own->about)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a recipe");
+    fill_forms(own);
+    n_added++;
+    *out = own;
+    return ASSAY_OK;
 }

@@ -10,9 +10,20 @@ static const char *const names[] = {
 #undef ASSAY_SPLIT
 };
 
+static const char *const abouts[] = {
+#define ASSAY_SPLIT(id, name, about) about,
+#include "assay/split.def"
+#undef ASSAY_SPLIT
+};
+
 const char *assay_split_name(enum assay_split_kind kind)
 {
     return names[kind];
+}
+
+const char *assay_split_about(enum assay_split_kind kind)
+{
+    return abouts[kind];
 }
 
 enum assay_split_kind assay_split_find(const char *name)

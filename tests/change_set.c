@@ -4,6 +4,8 @@
  * change_set SET.h5 replace DATASET WORD: puts a WORD ("nan", or a factor) in
  * the middle of a dataset of floats, or for a factor multiplies all of it, and
  * makes every hash right again: a lie that only remaking the answer can see.
+ * change_set SET.h5 define GROUP FROM TO: changes the text of the attribute
+ * "definition" of a recipe, wherever FROM stands in it.
  */
 #include <hdf5.h>
 #include <math.h>
@@ -43,6 +45,29 @@ static void put_nan(void *data, size_t n, bool wide)
         ((float *)data)[n / 2] = NAN;
 }
 
+static int define(const char *path, char **words)
+{
+    const char *from = words[1], *to = words[2];
+    struct assay_error err;
+    char *text, out[8192] = "";
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+          group = H5Gopen2(file, words[0], H5P_DEFAULT);
+    if (h5_read_text(path, group, "definition", &text, &err) != ASSAY_OK ||
+        !strstr(text, from))
+        return 99;
+    for (const char *at = text, *next; *at; at = next ? next : "") {
+        next = strstr(at, from);
+        snprintf(out + strlen(out), sizeof out - strlen(out), "%.*s%s",
+                 (int)(next ? (size_t)(next - at) : strlen(at)), at,
+                 next ? to : "");
+        next = next ? next + strlen(from) : NULL;
+    }
+    put_text(group, "definition", out);
+    free(text);
+    H5Gclose(group);
+    return H5Fclose(file) < 0 ? 99 : 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4)
@@ -50,6 +75,8 @@ int main(int argc, char **argv)
     const bool lie = strcmp(argv[2], "replace") == 0;
     char hex[H5_HASH_CHARS + 1];
     h5_init();
+    if (argc == 6 && strcmp(argv[2], "define") == 0)
+        return define(argv[1], argv + 3);
     hid_t file = H5Fopen(argv[1], H5F_ACC_RDWR, H5P_DEFAULT);
     hid_t set = H5Dopen2(file, argv[3], H5P_DEFAULT);
     hid_t type = H5Dget_type(set);

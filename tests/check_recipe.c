@@ -64,7 +64,8 @@ START_TEST(tables)
         ck_assert_str_eq(assay_format_get(r->p_format)->name, f->p);
         ck_assert_str_eq(assay_format_get(r->out_format)->name, f->out);
         ck_assert_str_eq(assay_softmax_get(r->softmax)->name, f->form);
-        ck_assert_int_eq(r->smooth, strchr(f->flags, 'S') != NULL);
+        ck_assert_str_eq(assay_smooth_name(r->smooth),
+                         strchr(f->flags, 'S') ? "words" : "no");
         ck_assert_int_eq(r->scale_applied == ASSAY_APPLIED_Q,
                          strchr(f->flags, 'F') != NULL);
         ck_assert_int_eq(r->p_blocks, strchr(f->flags, 'B') != NULL);
@@ -74,7 +75,20 @@ START_TEST(tables)
         /* P lies in (0, 1] and must have a row format that holds it */
         ck_assert(assay_format_max(assay_format_get(r->p_format)) >= 1);
         ck_assert(r->about && r->about[0]);
+        struct assay_error err;
+        const struct assay_recipe *same;
+        ck_assert_int_eq(assay_recipe_valid(r, &err), ASSAY_OK);
+        ck_assert_int_eq(assay_recipe_add(r, &same, &err), ASSAY_OK);
+        ck_assert_ptr_eq(same, r);
     }
+    for (int i = 0; i < ASSAY_QUANTIZERS; i++) {
+        struct assay_error err;
+        const struct assay_quantizer *same,
+            *q = assay_quantizer_get((enum assay_quantizer_id)i);
+        ck_assert_int_eq(assay_quantizer_add(q, &same, &err), ASSAY_OK);
+        ck_assert_ptr_eq(same, q);
+    }
+    ck_assert_int_eq(assay_recipe_count(), ASSAY_RECIPES);
     ck_assert_ptr_null(assay_recipe_find("fp9"));
     ck_assert_ptr_null(assay_recipe_find(""));
     ck_assert_ptr_null(assay_recipe_find("fp8 "));

@@ -187,6 +187,24 @@ START_TEST(huge_channel)
 }
 END_TEST
 
+/* As many keys as a video has; the last has the most weight for one query. */
+START_TEST(long_rows)
+{
+    enum { KEYS = 75600, D = 64 };
+    const struct assay_problem p = { 1,    1, 1,  3,
+                                     KEYS, D, 16, ASSAY_MASK_NONE,
+                                     0.125 };
+    struct tensors t = tensors_new(&p, 134);
+    for (int64_t c = 0; c < D; c++)
+        t.k[(KEYS - 1) * D + c] = 3 * t.q[2 * D + c];
+    check_large(assay_recipe_in_form(assay_recipe_find(mha_recipes[_i % N_MHA]),
+                                     _i < N_MHA ? ASSAY_SOFTMAX_NOMINAL
+                                                : ASSAY_SOFTMAX_GFX950_U32),
+                &p, &t, 0.05);
+    tensors_free(&t);
+}
+END_TEST
+
 /* ---- NaN and infinity ---- */
 
 /* What becomes of O, and in the nominal form, for one NaN and one infinity in
@@ -375,6 +393,7 @@ int main(void)
     tcase_add_loop_test(c, zero_heads, 0, ALL);
     tcase_add_loop_test(c, massive_rows, 0, ALL);
     tcase_add_loop_test(c, huge_channel, 0, ALL);
+    tcase_add_loop_test(c, long_rows, 0, 2 * N_MHA);
     tcase_add_loop_test(c, special_values, 0, 6 * N_SPECIALS);
     tcase_add_loop_test(c, unseen_nan, 0, ALL);
     tcase_add_loop_test(c, nan_has_no_bits, 0, 6);

@@ -106,6 +106,8 @@ START_TEST(names)
 {
     ck_assert_str_eq(assay_split_name(ASSAY_SPLIT_CONTIGUOUS), "contiguous");
     ck_assert_str_eq(assay_split_name(ASSAY_SPLIT_ROUND_ROBIN), "round-robin");
+    ck_assert_str_eq(assay_split_about(ASSAY_SPLIT_ROUND_ROBIN),
+                     "key j is on rank j % ranks");
     for (int i = 0; i < ASSAY_SPLITS; i++)
         ck_assert_int_eq(
             assay_split_find(assay_split_name((enum assay_split_kind)i)), i);

@@ -36,6 +36,6 @@ tests_change_set_LDADD = golden/libgolden.la ref/libref.la $(HDF5_LIBS) \
 	$(XXHASH_LIBS)
 
 golden_tests = tests/reproduce.test tests/badinput.test tests/cast.test \
-	tests/cli.test tests/audit.test tests/made.test
+	tests/cli.test tests/audit.test tests/made.test tests/recipe_file.test
 TESTS += $(golden_tests)
 EXTRA_DIST += $(golden_tests) tests/common.sh

@@ -137,7 +137,7 @@ static bool print_summary(const struct report *r, FILE *out)
     struct table *t = table_new(columns, sizeof columns / sizeof *columns);
     if (!t)
         return false;
-    for (int id = 0; id < ASSAY_RECIPES; id++) {
+    for (int id = 0; id < assay_recipe_count(); id++) {
         struct assay_distance build = { .cosine = 1, .worst_row_cosine = 1 },
                               recipe = build, total = build;
         size_t results = 0, passed = 0, judged = 0;

@@ -269,8 +269,8 @@ static enum assay_status run_set_case(struct validate *v, size_t i,
 static enum assay_status check_recipes(const struct validate *v,
                                        struct assay_error *err)
 {
-    bool have[ASSAY_RECIPES] = { 0 };
-    const char *names[ASSAY_RECIPES];
+    bool have[ASSAY_RECIPES_MAX] = { 0 };
+    const char *names[ASSAY_RECIPES_MAX];
     size_t n_names = 0;
     for (size_t i = 0; i < assay_set_count(v->set); i++) {
         const struct assay_recipe **recipes;
@@ -282,7 +282,7 @@ static enum assay_status check_recipes(const struct validate *v,
         if (st != ASSAY_OK)
             return st;
     }
-    for (int id = 0; id < ASSAY_RECIPES; id++)
+    for (int id = 0; id < assay_recipe_count(); id++)
         if (have[id])
             names[n_names++] = assay_recipe_get((enum assay_recipe_id)id)->name;
     enum assay_status st =

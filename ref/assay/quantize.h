@@ -35,7 +35,8 @@ enum assay_quantizer_id {
 #define ASSAY_QUANTIZER(id, ...) ASSAY_QUANTIZER_##id,
 #include "assay/quantizer.def"
 #undef ASSAY_QUANTIZER
-    ASSAY_QUANTIZERS
+    ASSAY_QUANTIZERS,                            /* no quantizer */
+    ASSAY_QUANTIZERS_MAX = ASSAY_QUANTIZERS + 65 /* with those added */
 };
 
 struct assay_scale_kind {
@@ -75,6 +76,23 @@ assay_f32_rule_get(enum assay_f32_rule_id id);
 ASSAY_API const struct assay_quantizer *
 assay_quantizer_get(enum assay_quantizer_id id);
 ASSAY_API const struct assay_quantizer *assay_quantizer_find(const char *name);
+/* ASSAY_USAGE with a sentence where columns contradict each other: operands
+ * that are not among q, k and v, blocks of tokens for others than V, elements
+ * of blocks of more than 8 bits, scales for f32 or bf16, preparation of V, an
+ * unknown number, or a name as assay_recipe_valid refuses it. */
+ASSAY_API enum assay_status
+assay_quantizer_valid(const struct assay_quantizer *quantizer,
+                      struct assay_error *err);
+
+/* Adds a valid quantizer to the table for good, as assay_recipe_add does. The
+ * ids of added ones begin above ASSAY_QUANTIZERS. */
+ASSAY_API enum assay_status
+assay_quantizer_add(const struct assay_quantizer *quantizer,
+                    const struct assay_quantizer **out,
+                    struct assay_error *err);
+/* Whether a row was added, and is none of quantizer.def. */
+ASSAY_API bool assay_quantizer_is_added(const struct assay_quantizer *q);
+
 /* The rule its scales are found by, binary32 or E8M0; "-" where it has none. */
 ASSAY_API const char *
 assay_quantizer_rule_name(const struct assay_quantizer *quantizer);

@@ -22,7 +22,8 @@ enum assay_recipe_id {
 #define ASSAY_RECIPE(id, ...) ASSAY_RECIPE_##id,
 #include "assay/recipe.def"
 #undef ASSAY_RECIPE
-    ASSAY_RECIPES
+    ASSAY_RECIPES,
+    ASSAY_RECIPES_MAX = ASSAY_RECIPES + 64 /* with those that are added */
 };
 
 enum assay_softmax {
@@ -33,6 +34,7 @@ enum assay_softmax {
 };
 
 enum assay_applied { ASSAY_APPLIED_KERNEL, ASSAY_APPLIED_Q };
+enum assay_smooth { ASSAY_SMOOTH_NO, ASSAY_SMOOTH_WORDS, ASSAY_SMOOTH_F32 };
 enum assay_promise {
 #define ASSAY_PROMISE(id, ...) ASSAY_PROMISE_##id,
 #include "assay/promise.def"
@@ -64,7 +66,7 @@ struct assay_recipe {
     const char *name;
     enum assay_quantizer_id q, k, v;
     enum assay_token_order order;
-    bool smooth;
+    enum assay_smooth smooth;
     enum assay_applied scale_applied;
     enum assay_format_id p_format;
     bool p_blocks;
@@ -74,7 +76,9 @@ struct assay_recipe {
     const char *about;
 };
 
-/* Rows; static. find returns NULL for an unknown name. */
+/* Rows; static. find returns NULL for an unknown name. Ids are those of
+ * recipe.def, then those of added recipes, count in all. */
+ASSAY_API int assay_recipe_count(void);
 ASSAY_API const struct assay_recipe *assay_recipe_get(enum assay_recipe_id id);
 ASSAY_API const struct assay_recipe *assay_recipe_find(const char *name);
 ASSAY_API const struct assay_softmax_form *
@@ -89,11 +93,40 @@ assay_recipe_promise(const struct assay_recipe *recipe);
 ASSAY_API const char *
 assay_recipe_promise_name(const struct assay_recipe *recipe);
 
+/* "no", "words" or "f32" */
+ASSAY_API const char *assay_smooth_name(enum assay_smooth smooth);
+
+/* The format that the K mean's part of a recipe's LSE is rounded to, `word`
+ * being that of the inputs. */
+ASSAY_API const struct assay_format *
+assay_recipe_lse_word(const struct assay_recipe *recipe,
+                      const struct assay_format *word);
+
 /* The recipe in another softmax form; static. A form that fixes P's format
  * has no blocks in P, and then V's are in canonical order. */
 ASSAY_API const struct assay_recipe *
 assay_recipe_in_form(const struct assay_recipe *recipe,
                      enum assay_softmax form);
+
+/* ASSAY_USAGE with a sentence where columns contradict each other: a quantizer
+ * that is not for its operand; a mean taken off or a scale folded in where the
+ * quantizer prepares nothing; token order fp6p without blocks of V; P in a
+ * format without fractions, or in blocks of more than 8 bits; a form that
+ * fixes P with another P; an unknown number; a name that is empty, longer than
+ * 31, "all", or not of letters, digits, '.', '_' and '-'. */
+ASSAY_API enum assay_status
+assay_recipe_valid(const struct assay_recipe *recipe, struct assay_error *err);
+
+/* Whether all columns but id, name and about are the same. */
+ASSAY_API bool assay_recipe_same(const struct assay_recipe *a,
+                                 const struct assay_recipe *b);
+
+/* Adds a valid recipe to the table for good; its id is not looked at, texts
+ * are copied. The same recipe again gives the row there is; another one of the
+ * same name is ASSAY_USAGE. Not while other threads use recipes. */
+ASSAY_API enum assay_status assay_recipe_add(const struct assay_recipe *recipe,
+                                             const struct assay_recipe **out,
+                                             struct assay_error *err);
 
 struct assay_payloads {
     struct assay_payload q, k, v;

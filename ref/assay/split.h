@@ -53,8 +53,10 @@ ASSAY_API int64_t assay_split_index(const struct assay_split *split,
 ASSAY_API int64_t assay_split_visible(const struct assay_split *split,
                                       int64_t rank, int64_t visible);
 
-/* Name, and back; ASSAY_SPLITS for an unknown name. */
+/* Name, and back; ASSAY_SPLITS for an unknown name. What a kind does, in one
+ * line. */
 ASSAY_API const char *assay_split_name(enum assay_split_kind kind);
+ASSAY_API const char *assay_split_about(enum assay_split_kind kind);
 ASSAY_API enum assay_split_kind assay_split_find(const char *name);
 
 #ifdef __cplusplus

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+#include "golden/recipe_file.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/json.h"
+#include "golden/names.h"
+
+/* ---- one row ---- */
+
+/* Where the reader is, for sentences, and the first error. */
+struct row {
+    const char *where, *what; /* file; "recipe" or "quantizer" */
+    const char *name;
+    const json_t *object;
+    enum assay_status st;
+    struct assay_error *err;
+};
+
+static void wrong(struct row *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void wrong(struct row *r, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    if (r->st != ASSAY_OK)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    r->st = assay_fail(r->err, ASSAY_USAGE, "%s: %s %.40s: %s", r->where,
+                       r->what, r->name, text);
+}
+
+/* The text of a key, or NULL where it is not there. */
+static const char *text_of(struct row *r, const char *key)
+{
+    const json_t *value = json_object_get(r->object, key);
+    if (!value)
+        return NULL;
+    if (!json_is_string(value) ||
+        strlen(json_string_value(value)) != json_string_length(value)) {
+        wrong(r, "%s is no text", key);
+        return NULL;
+    }
+    return json_string_value(value);
+}
+
+/* A name of a table into *out, which stays as it is where there is no key. */
+static void pick(struct row *r, const char *key, const struct names *names,
+                 int *out)
+{
+    struct assay_error why;
+    const char *text = text_of(r, key);
+    if (text && names_find(names, text, out, &why) != ASSAY_OK)
+        wrong(r, "%s: %s", key, why.text);
+}
+
+static void flag(struct row *r, const char *key, bool *out)
+{
+    const json_t *value = json_object_get(r->object, key);
+    if (value && !json_is_boolean(value))
+        wrong(r, "%s is neither true nor false", key);
+    else if (value)
+        *out = json_is_true(value);
+}
+
+static void need(struct row *r, const char *key)
+{
+    if (!json_object_get(r->object, key))
+        wrong(r, "%s is missing, and so is \"like\"", key);
+}
+
+/* Every key is one of the list; a misspelt one would be lost in silence. */
+static void check_keys(struct row *r, const struct names *keys)
+{
+    const char *key;
+    json_t *value;
+    struct assay_error why;
+    int index;
+    json_object_foreach((json_t *)(uintptr_t)r->object, key,
+                        value) if (names_find(keys, key, &index, &why) !=
+                                   ASSAY_OK) wrong(r, "%s", why.text);
+}
+
+static struct row row_of(const char *where, const char *what,
+                         const json_t *object, struct assay_error *err)
+{
+    struct row r = { where, what, "?", object, ASSAY_OK, err };
+    if (!json_is_object(object)) {
+        r.st =
+            assay_fail(err, ASSAY_USAGE, "%s: a %s is no object", where, what);
+        return r;
+    }
+    const char *name = text_of(&r, "name");
+    if (name)
+        r.name = name;
+    else
+        wrong(&r, "it has no name");
+    return r;
+}
+
+#define NAMES(what, array)                               \
+    {                                                    \
+        what, (int)(sizeof array / sizeof *array), array \
+    }
+
+/* ---- quantizers ---- */
+
+static const char *const quantizer_keys[] = {
+    "name", "like",     "operands", "format", "scale",
+    "rule", "prepared", "overflow", "tail",   "about"
+};
+static const struct names quantizer_key_names = NAMES("key", quantizer_keys);
+
+/* Kinds of scales have rules of their own. */
+enum rules { RULES_NONE, RULES_F32, RULES_E8M0 };
+
+static enum rules rules_of(enum assay_scale scale)
+{
+    switch (scale) {
+    case ASSAY_SCALE_NONE: return RULES_NONE;
+    case ASSAY_SCALE_BLOCK:
+    case ASSAY_SCALE_BLOCK_TOKENS: return RULES_E8M0;
+    default: return RULES_F32;
+    }
+}
+
+static void pick_rule(struct row *r, struct assay_quantizer *q)
+{
+    int index = 0;
+    if (rules_of(q->scale) == RULES_E8M0) {
+        index = (int)q->scale_rule;
+        pick(r, "rule", &names_scale_rules, &index);
+        q->scale_rule = (enum assay_scale_rule_id)index;
+    } else if (rules_of(q->scale) == RULES_F32) {
+        index = (int)q->f32_rule;
+        pick(r, "rule", &names_f32_rules, &index);
+        q->f32_rule = (enum assay_f32_rule_id)index;
+    } else {
+        const char *rule = text_of(r, "rule");
+        if (rule && strcmp(rule, "-") != 0)
+            wrong(r, "there are no scales, so there is no rule %.40s", rule);
+    }
+}
+
+static void pick_prepared(struct row *r, struct assay_quantizer *q)
+{
+    const char *text = text_of(r, "prepared");
+    int index = 0;
+    if (!text)
+        return;
+    q->prepares = strcmp(text, "-") != 0;
+    if (q->prepares)
+        pick(r, "prepared", &names_rotation_orders, &index);
+    q->prepare = (enum assay_rotation_order_id)index;
+}
+
+/* What is not said: the rule of the scales' kind that is used most. */
+static struct assay_quantizer plain_quantizer(void)
+{
+    return (struct assay_quantizer){ .f32_rule = ASSAY_F32_RULE_DIVIDE_RECIP,
+                                     .scale_rule = ASSAY_SCALE_RULE_FLOOR,
+                                     .overflow = ASSAY_SATURATE,
+                                     .tail = ASSAY_TAIL_ZERO };
+}
+
+static void fill_quantizer(struct row *r, struct assay_quantizer *q)
+{
+    int format = (int)q->format, scale = (int)q->scale,
+        overflow = (int)q->overflow, tail = (int)q->tail;
+    pick(r, "format", &names_formats, &format);
+    pick(r, "scale", &names_scales, &scale);
+    pick(r, "overflow", &names_overflows, &overflow);
+    pick(r, "tail", &names_tails, &tail);
+    q->format = (enum assay_format_id)format;
+    q->scale = (enum assay_scale)scale;
+    q->overflow = (enum assay_overflow)overflow;
+    q->tail = (enum assay_tail)tail;
+    pick_rule(r, q);
+    pick_prepared(r, q);
+    const char *operands = text_of(r, "operands"), *about = text_of(r, "about");
+    if (operands)
+        q->operands = operands;
+    else if (!q->operands)
+        q->operands = q->scale == ASSAY_SCALE_BLOCK_TOKENS ? "v"
+                      : q->prepares                        ? "qk"
+                                                           : "qkv";
+    q->about = about ? about : "";
+}
+
+static enum assay_status add_quantizer(const char *where, const json_t *object,
+                                       struct assay_error *err)
+{
+    const struct assay_quantizer *like = NULL, *out;
+    struct assay_quantizer q = plain_quantizer();
+    struct row r = row_of(where, "quantizer", object, err);
+    if (r.st != ASSAY_OK)
+        return r.st;
+    check_keys(&r, &quantizer_key_names);
+    const char *name = text_of(&r, "like");
+    if (name && !(like = assay_quantizer_find(name)))
+        wrong(&r, "there is no quantizer %.40s to be like", name);
+    if (like)
+        q = *like;
+    else if (!name) {
+        need(&r, "format");
+        need(&r, "scale");
+    }
+    fill_quantizer(&r, &q);
+    if (like && rules_of(q.scale) != RULES_NONE &&
+        rules_of(q.scale) != rules_of(like->scale) && !text_of(&r, "rule"))
+        wrong(&r, "rule is missing: quantizer %s has none for scale %s",
+              like->name, assay_scale_get(q.scale)->name);
+    q.name = r.name;
+    if (r.st != ASSAY_OK)
+        return r.st;
+    struct assay_error why;
+    if (assay_quantizer_add(&q, &out, &why) != ASSAY_OK)
+        return assay_fail(err, why.status, "%s: %s", where, why.text);
+    return ASSAY_OK;
+}
+
+/* ---- recipes ---- */
+
+static const char *const recipe_keys[] = {
+    "name",       "like", "q",        "k",   "v",    "v_tokens", "smooth",
+    "scale_in_q", "p",    "p_blocks", "out", "form", "promise",  "about"
+};
+static const struct names recipe_key_names = NAMES("key", recipe_keys);
+static const char *const promises[] = {
+#define ASSAY_PROMISE(id, name, about) name,
+#include "assay/promise.def"
+#undef ASSAY_PROMISE
+};
+static const char *const smooths[] = { "no", "words", "f32" };
+static const struct names smooth_names = NAMES("smoothing", smooths);
+static const struct names promise_names = NAMES("promise", promises);
+
+static void pick_quantizer(struct row *r, const char *key,
+                           enum assay_quantizer_id *out)
+{
+    struct assay_error why;
+    const char *text = text_of(r, key);
+    const struct assay_quantizer *q = text ? assay_quantizer_find(text) : NULL;
+    int index;
+    if (q)
+        *out = q->id;
+    else if (text &&
+             names_find(&names_quantizers, text, &index, &why) != ASSAY_OK)
+        wrong(r, "%s: %s", key, why.text);
+}
+
+static void fill_recipe(struct row *r, struct assay_recipe *x)
+{
+    bool in_q = x->scale_applied == ASSAY_APPLIED_Q;
+    int order = (int)x->order, p = (int)x->p_format, out = (int)x->out_format,
+        form = (int)x->softmax, promise = (int)x->promise,
+        smooth = (int)x->smooth;
+    pick_quantizer(r, "q", &x->q);
+    pick_quantizer(r, "k", &x->k);
+    pick_quantizer(r, "v", &x->v);
+    pick(r, "v_tokens", &names_token_orders, &order);
+    pick(r, "smooth", &smooth_names, &smooth);
+    flag(r, "scale_in_q", &in_q);
+    pick(r, "p", &names_formats, &p);
+    flag(r, "p_blocks", &x->p_blocks);
+    pick(r, "out", &names_formats, &out);
+    pick(r, "form", &names_softmax_forms, &form);
+    pick(r, "promise", &promise_names, &promise);
+    x->order = (enum assay_token_order)order;
+    x->scale_applied = in_q ? ASSAY_APPLIED_Q : ASSAY_APPLIED_KERNEL;
+    x->p_format = (enum assay_format_id)p;
+    x->out_format = (enum assay_format_id)out;
+    x->softmax = (enum assay_softmax)form;
+    x->promise = (enum assay_promise)promise;
+    x->smooth = (enum assay_smooth)smooth;
+    const char *about = text_of(r, "about");
+    x->about = about ? about : "";
+    x->name = r->name;
+}
+
+static enum assay_status add_recipe(const char *where, const json_t *object,
+                                    const struct assay_recipe **out,
+                                    struct assay_error *err)
+{
+    const struct assay_recipe *like = NULL;
+    struct assay_recipe x = { .out_format = ASSAY_BF16,
+                              .promise = ASSAY_PROMISE_STATISTICAL };
+    struct assay_error why;
+    struct row r = row_of(where, "recipe", object, err);
+    if (r.st != ASSAY_OK)
+        return r.st;
+    check_keys(&r, &recipe_key_names);
+    const char *name = text_of(&r, "like");
+    if (name && !(like = assay_recipe_find(name)))
+        wrong(&r, "there is no recipe %.40s to be like", name);
+    if (like)
+        x = *like;
+    for (int i = 0; !name && i < 4; i++)
+        need(&r, (const char *const[]){ "q", "k", "v", "p" }[i]);
+    fill_recipe(&r, &x);
+    if (r.st == ASSAY_OK && assay_recipe_add(&x, out, &why) != ASSAY_OK)
+        return assay_fail(err, why.status, "%s: %s", where, why.text);
+    return r.st;
+}
+
+/* ---- a file ---- */
+
+/* Recipes of an array, or of one object that is a row. */
+static enum assay_status add_recipes(const char *where, const json_t *list,
+                                     const struct assay_recipe *out[],
+                                     size_t *count, struct assay_error *err)
+{
+    const size_t n = json_is_array(list) ? json_array_size(list) : 1;
+    enum assay_status st = ASSAY_OK;
+    if (n > ASSAY_RECIPES_MAX - ASSAY_RECIPES)
+        return assay_fail(err, ASSAY_USAGE,
+                          "%s: %zu recipes, at most %d can be added", where, n,
+                          ASSAY_RECIPES_MAX - ASSAY_RECIPES);
+    for (size_t i = 0; st == ASSAY_OK && i < n; i++) {
+        const struct assay_recipe *one;
+        st = add_recipe(where,
+                        json_is_array(list) ? json_array_get(list, i) : list,
+                        &one, err);
+        for (size_t j = 0; st == ASSAY_OK && j < *count; j++)
+            if (out[j] == one)
+                st =
+                    assay_fail(err, ASSAY_USAGE, "%s: a second recipe named %s",
+                               where, one->name);
+        if (st == ASSAY_OK)
+            out[(*count)++] = one;
+    }
+    return st;
+}
+
+/* The version is that of `assay list`. */
+static enum assay_status check_schema(const char *where, const json_t *file,
+                                      struct assay_error *err)
+{
+    const json_t *schema = json_object_get(file, "schema");
+    const char *text = json_string_value(schema);
+    if (!schema || (text && strcmp(text, "assay-list/1") == 0))
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_USAGE, "%s: schema \"%.40s\" is not %s", where,
+                      text ? text : "?", "assay-list/1");
+}
+
+static const char *const file_keys[] = { "schema", "recipes", "quantizers" };
+static const struct names file_key_names = NAMES("key", file_keys);
+
+static enum assay_status add_file(const char *where, const json_t *file,
+                                  const struct assay_recipe *out[],
+                                  size_t *count, struct assay_error *err)
+{
+    const json_t *quantizers = json_object_get(file, "quantizers"),
+                 *recipes = json_object_get(file, "recipes");
+    struct assay_error why;
+    const char *key;
+    json_t *value;
+    int index;
+    enum assay_status st = ASSAY_OK;
+    *count = 0;
+    if (!quantizers && !recipes)
+        return add_recipes(where, file, out, count, err);
+    json_object_foreach(
+        (json_t *)(uintptr_t)file, key,
+        value) if (names_find(&file_key_names, key, &index, &why) !=
+                   ASSAY_OK) return assay_fail(err, ASSAY_USAGE, "%s: %s",
+                                               where, why.text);
+    if ((quantizers && !json_is_array(quantizers)) ||
+        (recipes && !json_is_array(recipes)))
+        return assay_fail(err, ASSAY_USAGE,
+                          "%s: recipes and quantizers are arrays", where);
+    st = check_schema(where, file, err);
+    for (size_t i = 0; st == ASSAY_OK && i < json_array_size(quantizers); i++)
+        st = add_quantizer(where, json_array_get(quantizers, i), err);
+    return st == ASSAY_OK && recipes
+               ? add_recipes(where, recipes, out, count, err)
+               : st;
+}
+
+enum assay_status recipe_file_read(const char *path,
+                                   const struct assay_recipe *out[],
+                                   size_t *count, struct assay_error *err)
+{
+    json_error_t why;
+    enum { MOST = 1 << 20 };
+    enum assay_status st;
+    char *text = NULL;
+    size_t n = 0;
+    *count = 0;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        st = assay_fail(err, ASSAY_FILE, "%s: cannot be opened: %s", path,
+                        strerror(errno));
+    else if (!(text = malloc(MOST)))
+        st = assay_fail(err, ASSAY_MEMORY, "no memory for recipes");
+    else if ((n = fread(text, 1, MOST, file)) == MOST)
+        st = assay_fail(err, ASSAY_USAGE, "%s: longer than %d bytes", path,
+                        MOST - 1);
+    else if (ferror(file))
+        st = assay_fail(err, ASSAY_FILE, "%s: cannot be read: %s", path,
+                        strerror(errno));
+    else
+        st = ASSAY_OK;
+    if (file)
+        fclose(file);
+    json_t *root = NULL;
+    if (st == ASSAY_OK &&
+        !(root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why)))
+        st = assay_fail(err, ASSAY_USAGE, "%s: line %d: %s", path, why.line,
+                        why.text);
+    if (root)
+        st = add_file(path, root, out, count, err);
+    if (st == ASSAY_OK && *count == 0)
+        st = assay_fail(err, ASSAY_USAGE, "%s: there is no recipe in it", path);
+    json_decref(root);
+    free(text);
+    return st;
+}
+
+/* ---- definitions ---- */
+
+static json_t *quantizer_json(const struct assay_quantizer *q)
+{
+    return json_pack(
+        "{ss ss ss ss ss ss ss ss ss}", "name", q->name, "operands",
+        q->operands, "format", assay_format_get(q->format)->name, "scale",
+        assay_scale_get(q->scale)->name, "rule", assay_quantizer_rule_name(q),
+        "prepared",
+        q->prepares ? assay_rotation_order_get(q->prepare)->name : "-",
+        "overflow", assay_overflow_get(q->overflow)->name, "tail",
+        assay_tail_name(q->tail), "about", q->about);
+}
+
+static json_t *recipe_json(const struct assay_recipe *r)
+{
+    return json_pack("{ss ss ss ss ss ss sb ss sb ss ss ss ss}", "name",
+                     r->name, "q", assay_quantizer_get(r->q)->name, "k",
+                     assay_quantizer_get(r->k)->name, "v",
+                     assay_quantizer_get(r->v)->name, "v_tokens",
+                     assay_token_order_name(r->order), "smooth",
+                     assay_smooth_name(r->smooth), "scale_in_q",
+                     r->scale_applied == ASSAY_APPLIED_Q, "p",
+                     assay_format_get(r->p_format)->name, "p_blocks",
+                     r->p_blocks, "out", assay_format_get(r->out_format)->name,
+                     "form", assay_softmax_get(r->softmax)->name, "promise",
+                     assay_promise_get(r->promise)->name, "about", r->about);
+}
+
+char *recipe_definition(const struct assay_recipe *recipe)
+{
+    const enum assay_quantizer_id ids[] = { recipe->q, recipe->k, recipe->v };
+    json_t *root = json_object(), *recipes = json_array(),
+           *quantizers = json_array();
+    for (int i = 0; i < 3; i++) {
+        const struct assay_quantizer *q = assay_quantizer_get(ids[i]);
+        const bool seen =
+            (i > 0 && ids[0] == ids[i]) || (i > 1 && ids[1] == ids[i]);
+        if (assay_quantizer_is_added(q) && !seen)
+            json_array_append_new(quantizers, quantizer_json(q));
+    }
+    json_array_append_new(recipes, recipe_json(recipe));
+    json_object_set_new(root, "recipes", recipes);
+    json_object_set_new(root, "quantizers", quantizers);
+    char *text = json_dumps(root, JSON_COMPACT);
+    json_decref(root);
+    return text;
+}
+
+enum assay_status recipe_define(const char *where, const char *text,
+                                const struct assay_recipe **out,
+                                struct assay_error *err)
+{
+    const struct assay_recipe *all[ASSAY_RECIPES_MAX];
+    struct assay_error why;
+    json_error_t at;
+    size_t count = 0;
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &at);
+    if (!root)
+        return assay_fail(err, ASSAY_FORMAT, "%s: definition: %s", where,
+                          at.text);
+    enum assay_status st = add_file(where, root, all, &count, &why);
+    json_decref(root);
+    if (st == ASSAY_MEMORY)
+        return assay_fail(err, st, "%s", why.text);
+    if (st != ASSAY_OK)
+        return assay_fail(err, ASSAY_FORMAT, "%s", why.text);
+    if (count != 1)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: the definition is of %zu recipes", where, count);
+    *out = all[0];
+    return ASSAY_OK;
+}
