@@ -83,9 +83,9 @@ static void check_keys(struct row *r, const struct names *keys)
     json_t *value;
     struct assay_error why;
     int index;
-    json_object_foreach((json_t *)(uintptr_t)r->object, key,
-                        value) if (names_find(keys, key, &index, &why) !=
-                                   ASSAY_OK) wrong(r, "%s", why.text);
+    json_object_foreach ((json_t *)(uintptr_t)r->object, key, value)
+        if (names_find(keys, key, &index, &why) != ASSAY_OK)
+            wrong(r, "%s", why.text);
 }
 
 static struct row row_of(const char *where, const char *what,
@@ -118,14 +118,27 @@ static const char *const quantizer_keys[] = {
 };
 static const struct names quantizer_key_names = NAMES("key", quantizer_keys);
 
+/* Kinds of scales have rules of their own. */
+enum rules { RULES_NONE, RULES_F32, RULES_E8M0 };
+
+static enum rules rules_of(enum assay_scale scale)
+{
+    switch (scale) {
+    case ASSAY_SCALE_NONE: return RULES_NONE;
+    case ASSAY_SCALE_BLOCK:
+    case ASSAY_SCALE_BLOCK_TOKENS: return RULES_E8M0;
+    default: return RULES_F32;
+    }
+}
+
 static void pick_rule(struct row *r, struct assay_quantizer *q)
 {
     int index = 0;
-    if (q->scale == ASSAY_SCALE_BLOCK || q->scale == ASSAY_SCALE_BLOCK_TOKENS) {
+    if (rules_of(q->scale) == RULES_E8M0) {
         index = (int)q->scale_rule;
         pick(r, "rule", &names_scale_rules, &index);
         q->scale_rule = (enum assay_scale_rule_id)index;
-    } else if (q->scale != ASSAY_SCALE_NONE) {
+    } else if (rules_of(q->scale) == RULES_F32) {
         index = (int)q->f32_rule;
         pick(r, "rule", &names_f32_rules, &index);
         q->f32_rule = (enum assay_f32_rule_id)index;
@@ -200,6 +213,10 @@ static enum assay_status add_quantizer(const char *where, const json_t *object,
         need(&r, "scale");
     }
     fill_quantizer(&r, &q);
+    if (like && rules_of(q.scale) != RULES_NONE &&
+        rules_of(q.scale) != rules_of(like->scale) && !text_of(&r, "rule"))
+        wrong(&r, "rule is missing: quantizer %s has none for scale %s",
+              like->name, assay_scale_get(q.scale)->name);
     q.name = r.name;
     if (r.st != ASSAY_OK)
         return r.st;
@@ -322,6 +339,18 @@ static enum assay_status add_recipes(const char *where, const json_t *list,
     return st;
 }
 
+/* The version is that of `assay list`. */
+static enum assay_status check_schema(const char *where, const json_t *file,
+                                      struct assay_error *err)
+{
+    const json_t *schema = json_object_get(file, "schema");
+    const char *text = json_string_value(schema);
+    if (!schema || (text && strcmp(text, "assay-list/1") == 0))
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_USAGE, "%s: schema \"%.40s\" is not %s", where,
+                      text ? text : "?", "assay-list/1");
+}
+
 static const char *const file_keys[] = { "schema", "recipes", "quantizers" };
 static const struct names file_key_names = NAMES("key", file_keys);
 
@@ -339,15 +368,14 @@ static enum assay_status add_file(const char *where, const json_t *file,
     *count = 0;
     if (!quantizers && !recipes)
         return add_recipes(where, file, out, count, err);
-    json_object_foreach(
-        (json_t *)(uintptr_t)file, key,
-        value) if (names_find(&file_key_names, key, &index, &why) !=
-                   ASSAY_OK) return assay_fail(err, ASSAY_USAGE, "%s: %s",
-                                               where, why.text);
+    json_object_foreach ((json_t *)(uintptr_t)file, key, value)
+        if (names_find(&file_key_names, key, &index, &why) != ASSAY_OK)
+            return assay_fail(err, ASSAY_USAGE, "%s: %s", where, why.text);
     if ((quantizers && !json_is_array(quantizers)) ||
         (recipes && !json_is_array(recipes)))
         return assay_fail(err, ASSAY_USAGE,
                           "%s: recipes and quantizers are arrays", where);
+    st = check_schema(where, file, err);
     for (size_t i = 0; st == ASSAY_OK && i < json_array_size(quantizers); i++)
         st = add_quantizer(where, json_array_get(quantizers, i), err);
     return st == ASSAY_OK && recipes

@@ -108,7 +108,7 @@ static const struct {
 static void today(char *item, size_t size)
 {
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-        if (strcmp(item, renamed[i].old) == 0) {
+        if (strcmp(item, renamed[i].old) == 0 && !assay_recipe_find(item)) {
             fprintf(stderr, "assay: recipe %s was retired, it is %s now\n",
                     item, renamed[i].now);
             snprintf(item, size, "%s", renamed[i].now);

@@ -17,7 +17,8 @@ struct rows {
     REAL *q;   /* [BLOCKED_QUERY_TILE][dk], for load() */
     REAL *kv;  /* [key_tile][dk or dv], for load() and add_values() */
     REAL *m, *base, *alpha;
-    float *p; /* [BLOCKED_QUERY_TILE][key_tile] P in blocks, or made of bits */
+    float *pv; /* [BLOCKED_QUERY_TILE][dv] P V of a tile, where bits are made */
+    float *p;  /* [BLOCKED_QUERY_TILE][key_tile] P in blocks, or made of bits */
     double *l;
 };
 
@@ -36,6 +37,7 @@ static void rows_free(struct rows *w)
     assay_free(w->m);
     assay_free(w->l);
     assay_free(w->p);
+    assay_free(w->pv);
 }
 
 static enum assay_status rows_new(const struct blocked_job *job, struct rows *w,
@@ -61,6 +63,9 @@ static enum assay_status rows_new(const struct blocked_job *job, struct rows *w,
             ASSAY_OK ||
         (st = assay_alloc("row sums", n, sizeof *w->l, &w->l, err)) !=
             ASSAY_OK ||
+        (kind_of(job) >= ASSAY_KIND_U32 &&
+         (st = assay_alloc("P V of a tile", n * job->p->dv, sizeof *w->pv,
+                           &w->pv, err)) != ASSAY_OK) ||
         (st = assay_alloc("P in binary32", n * kt, sizeof *w->p, &w->p, err)) !=
             ASSAY_OK) {
         rows_free(w);
@@ -179,23 +184,37 @@ static void exact_maxima(const struct blocked_job *job, struct rows *w,
     EXP2(at.rows, w->alpha);
 }
 
+/* row_sum() of binary32. */
 ASSAY_CLONES
-static void widen(int64_t n, const float *restrict x, REAL *restrict y)
+static double narrow_sum(int64_t n, const float *restrict x)
 {
-    for (int64_t j = 0; j < n; j++)
-        y[j] = x[j];
+    double lane[16] = { 0 }, sum = 0;
+    int64_t j = 0;
+    for (; j + 16 <= n; j += 16)
+        for (int u = 0; u < 16; u++)
+            lane[u] += (double)x[j + u];
+    for (; j < n; j++)
+        sum += (double)x[j];
+    for (int u = 0; u < 16; u++)
+        sum += lane[u];
+    return sum;
 }
 
-/* One row of a whole tile in a form that makes bits of scores. */
+/* One row of a whole tile in a form that makes bits of scores: to P in w->p,
+ * and the new row state. */
 static void coded_row(const struct blocked_job *job, struct rows *w, int r,
                       int64_t j0, int64_t v)
 {
     float *p = w->p + r * job->key_tile;
     struct softmax_row row = { .m = (float)w->m[r] };
     softmax_coded_row(job->form, j0 > 0, 0, v, p, &row);
-    widen(v, p, w->s + r * job->key_tile);
+    if (job->form->kind != ASSAY_KIND_BYTE) /* made of codes of the format */
+        assay_format_round(job->p_format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE,
+                           (size_t)v, p, p);
     w->m[r] = row.m;
-    w->alpha[r] = row.alpha;
+    w->l[r] = w->l[r] * (double)row.alpha + narrow_sum(v, p);
+    if (row.alpha != 1)
+        row_scale(job->p->dv, w->acc + r * job->p->dv, (REAL)row.alpha);
 }
 
 /* S to P in place, and the new row state. */
@@ -203,17 +222,16 @@ static void softmax_tile(const struct blocked_job *job, struct rows *w,
                          struct block at, int64_t j0, int64_t n)
 {
     const bool whole_sum = job->p_format && job->form->whole_sum;
-    const bool coded = kind_of(job) >= ASSAY_KIND_U32 &&
-                       visible_in_tile(job->p, at.i0, j0, n) == job->key_tile;
-    if (!coded)
-        exact_maxima(job, w, at, j0, n);
+    if (is_coded(job, at, j0, n)) {
+        for (int r = 0; r < at.rows; r++)
+            coded_row(job, w, r, j0, n);
+        return;
+    }
+    exact_maxima(job, w, at, j0, n);
     for (int r = 0; r < at.rows; r++) {
         REAL *s = w->s + r * job->key_tile;
         int64_t v = visible_in_tile(job->p, at.i0 + r, j0, n);
-        if (coded)
-            coded_row(job, w, r, j0, v);
-        else
-            exact_row(job, w, r, v);
+        exact_row(job, w, r, v);
         if (whole_sum)
             w->l[r] = w->l[r] * (double)w->alpha[r] + row_sum(v, s);
         if (job->p_format && !job->p_blocks)
@@ -274,6 +292,34 @@ static void add_special(const struct blocked_job *job, struct rows *w,
         }
 }
 
+ASSAY_CLONES
+static void narrow(int64_t n, const REAL *restrict x, float *restrict y)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] = (float)x[j];
+}
+
+ASSAY_CLONES
+static void add_to(int64_t n, const float *restrict x, REAL *restrict y)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] += x[j];
+}
+
+/* The same where bits are made of scores: only those need wide sums; P V of a
+ * tile is in binary32, as in the kernels and in half the time. */
+static void add_narrow(const struct blocked_job *job, struct rows *w,
+                       struct block at, int64_t j0, int64_t n, const float *v)
+{
+    const struct assay_problem *p = job->p;
+    if (!is_coded(job, at, j0, n))
+        narrow(at.rows * job->key_tile, w->s, w->p);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)at.rows,
+                (int)p->dv, (int)n, 1, w->p, (int)job->key_tile, v,
+                (int)(p->hk * p->dv), 0, w->pv, (int)p->dv);
+    add_to(at.rows * p->dv, w->pv, w->acc);
+}
+
 /* acc += P V. Zero times NaN must not reach a row that does not see it, so in
  * a tile whose rows see different keys what is not finite is added apart. The
  * product keeps its shape: with another one a row would get other bits. */
@@ -284,6 +330,11 @@ static void add_values(const struct blocked_job *job, struct rows *w,
     const float *from = job->v + assay_row_offset(p->nk, p->hk, p->dv, at.b, j0,
                                                   at.h / (p->hq / p->hk));
     int step;
+    if (kind_of(job) >= ASSAY_KIND_U32 &&
+        visible_in_tile(p, at.i0, j0, n) == n) {
+        add_narrow(job, w, at, j0, n, from);
+        return;
+    }
     const REAL *v = load(from, n, p->dv, p->hk, w->kv, &step);
     const bool special =
         visible_in_tile(p, at.i0, j0, n) < n && has_special(n, p->dv, step, v);

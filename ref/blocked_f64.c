@@ -35,6 +35,13 @@ static void round_through_f32(const struct assay_format *format, int64_t n,
 
 #include "blocked_engine.h"
 
+ASSAY_CLONES
+static void widen(int64_t n, const float *restrict x, double *restrict y)
+{
+    for (int64_t j = 0; j < n; j++)
+        y[j] = x[j];
+}
+
 /* Tile by tile: a copy of whole inputs in binary64 would be the largest
  * memory of all. */
 static const double *load(const float *from, int64_t rows, int64_t width,

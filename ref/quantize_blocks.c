@@ -44,9 +44,11 @@ enum assay_status quantize_channels(const struct assay_quantizer *how,
                                     struct assay_error *err)
 {
     const struct assay_blocks blocks = channels(how, out);
+    enum assay_status st = assay_blocks_check(&blocks, err);
+    if (st != ASSAY_OK)
+        return st;
     out->n_scales = assay_blocks_scales(&blocks);
-    enum assay_status st =
-        assay_alloc("scales", out->n_scales, 1, &out->e8m0, err);
+    st = assay_alloc("scales", out->n_scales, 1, &out->e8m0, err);
     if (st == ASSAY_OK)
         assay_blocks_encode(&blocks, x, out->codes, out->e8m0);
     return st;
@@ -137,7 +139,8 @@ enum assay_status quantize_tokens(const struct assay_quantizer *how,
     uint8_t *codes = NULL;
     enum assay_status st;
     out->n_scales = out->tensor.b * out->tensor.h * at.count * d;
-    if ((st = assay_alloc("scales", out->n_scales, 1, &out->e8m0, err)) !=
+    if ((st = assay_blocks_check(&blocks, err)) != ASSAY_OK ||
+        (st = assay_alloc("scales", out->n_scales, 1, &out->e8m0, err)) !=
             ASSAY_OK ||
         (st = assay_alloc("codes past the end", out->n_scales, 1, &out->past,
                           err)) != ASSAY_OK ||

@@ -28,6 +28,17 @@ static enum assay_status check_name(const char *what, const char *name,
 
 /* ---- quantizers ---- */
 
+static bool is_block(enum assay_scale scale)
+{
+    return scale == ASSAY_SCALE_BLOCK || scale == ASSAY_SCALE_BLOCK_TOKENS;
+}
+
+/* Scales would take values far out of binary32, or below it. */
+static bool is_wide(enum assay_format_id format)
+{
+    return assay_format_get(format)->exp_bits >= 8;
+}
+
 static bool operands_fit(const char *operands)
 {
     const size_t n = operands ? strlen(operands) : 0;
@@ -40,6 +51,34 @@ static bool numbers_fit(const struct assay_quantizer *q)
            q->f32_rule < ASSAY_F32_RULES && q->scale_rule < ASSAY_SCALE_RULES &&
            q->overflow < ASSAY_OVERFLOWS && q->tail < ASSAY_TAILS &&
            (!q->prepares || q->prepare < ASSAY_ROTATION_ORDERS);
+}
+
+static enum assay_status check_scale(const struct assay_quantizer *q,
+                                     struct assay_error *err)
+{
+    if (q->scale != ASSAY_SCALE_NONE && is_wide(q->format))
+        return assay_fail(err, ASSAY_USAGE,
+                          "quantizer %s: %s has the range of binary32 and "
+                          "takes no scales, but scale is %s",
+                          q->name, assay_format_get(q->format)->name,
+                          assay_scale_get(q->scale)->name);
+    if (is_block(q->scale) && assay_format_get(q->format)->bits > 8)
+        return assay_fail(err, ASSAY_USAGE,
+                          "quantizer %s: elements of blocks have at most 8 "
+                          "bits, %s has %d",
+                          q->name, assay_format_get(q->format)->name,
+                          assay_format_get(q->format)->bits);
+    if (q->scale == ASSAY_SCALE_BLOCK_TOKENS && strcmp(q->operands, "v") != 0)
+        return assay_fail(err, ASSAY_USAGE,
+                          "quantizer %s: blocks of tokens are for v, not for "
+                          "%s",
+                          q->name, q->operands);
+    if (q->tail != ASSAY_TAIL_ZERO && q->scale != ASSAY_SCALE_BLOCK_TOKENS)
+        return assay_fail(err, ASSAY_USAGE,
+                          "quantizer %s: only blocks of tokens have a tail, "
+                          "scale %s has none",
+                          q->name, assay_scale_get(q->scale)->name);
+    return ASSAY_OK;
 }
 
 enum assay_status assay_quantizer_valid(const struct assay_quantizer *q,
@@ -61,24 +100,22 @@ enum assay_status assay_quantizer_valid(const struct assay_quantizer *q,
         return assay_fail(err, ASSAY_USAGE,
                           "quantizer %s: e8m0 is for scales, not for elements",
                           q->name);
-    if (q->scale == ASSAY_SCALE_BLOCK_TOKENS && strcmp(q->operands, "v") != 0)
-        return assay_fail(err, ASSAY_USAGE,
-                          "quantizer %s: blocks of tokens are for v, not for "
-                          "%s",
-                          q->name, q->operands);
     if (q->prepares && strchr(q->operands, 'v'))
         return assay_fail(err, ASSAY_USAGE,
                           "quantizer %s: only q and k are prepared, not %s",
                           q->name, q->operands);
-    if (q->tail != ASSAY_TAIL_ZERO && q->scale != ASSAY_SCALE_BLOCK_TOKENS)
-        return assay_fail(err, ASSAY_USAGE,
-                          "quantizer %s: only blocks of tokens have a tail, "
-                          "scale %s has none",
-                          q->name, assay_scale_get(q->scale)->name);
-    return ASSAY_OK;
+    return check_scale(q, err);
 }
 
 /* ---- recipes ---- */
+
+/* Those of the table, and those that were added. */
+static bool is_quantizer(enum assay_quantizer_id id)
+{
+    return id < ASSAY_QUANTIZERS ||
+           (id > ASSAY_QUANTIZERS && id < ASSAY_QUANTIZERS_MAX &&
+            assay_quantizer_get(id)->name);
+}
 
 static bool quantizer_fits(enum assay_quantizer_id id, char operand)
 {
@@ -121,6 +158,24 @@ static bool holds_p(enum assay_format_id format)
            assay_format_max(f) >= 1;
 }
 
+/* A form that makes P's bits has it in one format, as it comes. */
+static enum assay_status check_form(const struct assay_recipe *r,
+                                    struct assay_error *err)
+{
+    const struct assay_softmax_form *form = assay_softmax_get(r->softmax);
+    if (form->p_format == ASSAY_FORMATS ||
+        (form->p_format == r->p_format && !r->p_blocks &&
+         r->order == ASSAY_TOKENS_CANONICAL))
+        return ASSAY_OK;
+    return assay_fail(
+        err, ASSAY_USAGE,
+        "recipe %s: form %s has P in %s, without blocks, and V "
+        "in canonical order; not p %s, p_blocks %s, v_tokens %s",
+        r->name, form->name, assay_format_get(form->p_format)->name,
+        assay_format_get(r->p_format)->name, r->p_blocks ? "true" : "false",
+        assay_token_order_name(r->order));
+}
+
 static enum assay_status check_p(const struct assay_recipe *r,
                                  struct assay_error *err)
 {
@@ -131,6 +186,12 @@ static enum assay_status check_p(const struct assay_recipe *r,
                           "recipe %s: P cannot be %s, which has no fractions "
                           "of 1",
                           r->name, assay_format_get(r->p_format)->name);
+    if (r->p_blocks && assay_format_get(r->p_format)->bits > 8)
+        return assay_fail(err, ASSAY_USAGE,
+                          "recipe %s: elements of P's blocks have at most 8 "
+                          "bits, %s has %d",
+                          r->name, assay_format_get(r->p_format)->name,
+                          assay_format_get(r->p_format)->bits);
     if (r->order == ASSAY_TOKENS_FP6P && !v_blocks)
         return assay_fail(err, ASSAY_USAGE,
                           "recipe %s: token order fp6p is for blocks of V, "
@@ -145,9 +206,11 @@ enum assay_status assay_recipe_valid(const struct assay_recipe *r,
     enum assay_status st = check_name("recipe", r->name, err);
     if (st != ASSAY_OK)
         return st;
-    if (r->order >= ASSAY_TOKEN_ORDERS || r->p_format >= ASSAY_FORMATS ||
+    if (!is_quantizer(r->q) || !is_quantizer(r->k) || !is_quantizer(r->v) ||
+        r->order >= ASSAY_TOKEN_ORDERS || r->p_format >= ASSAY_FORMATS ||
         r->out_format >= ASSAY_FORMATS || r->softmax >= ASSAY_SOFTMAXES ||
-        r->scale_applied > ASSAY_APPLIED_Q || r->promise >= ASSAY_PROMISES)
+        r->smooth > ASSAY_SMOOTH_F32 || r->scale_applied > ASSAY_APPLIED_Q ||
+        r->promise >= ASSAY_PROMISES)
         return assay_fail(err, ASSAY_USAGE,
                           "recipe %s: a column has an unknown number", r->name);
     if (r->promise == ASSAY_PROMISE_BITS)
@@ -160,7 +223,8 @@ enum assay_status assay_recipe_valid(const struct assay_recipe *r,
         return assay_fail(err, ASSAY_USAGE,
                           "recipe %s: output is bf16, f16 or f32, not %s",
                           r->name, assay_format_get(r->out_format)->name);
-    if ((st = check_operands(r, err)) != ASSAY_OK)
+    if ((st = check_operands(r, err)) != ASSAY_OK ||
+        (st = check_form(r, err)) != ASSAY_OK)
         return st;
     return check_p(r, err);
 }

@@ -225,6 +225,61 @@ START_TEST(chunks_share_their_bias)
 }
 END_TEST
 
+/* bf16fp8 against attention over the values that its payloads stand for. */
+START_TEST(dequantized_reference)
+{
+    static const int64_t sizes[][2] = { { 129, 257 }, { 257, 193 } };
+    const struct assay_recipe *r = assay_recipe_find("bf16fp8");
+    struct inputs in = inputs_new(257, 5);
+    struct assay_payloads x;
+    struct assay_error err;
+    in.p.nq = sizes[_i][0];
+    in.p.nk = sizes[_i][1];
+    struct answers a = answers_new(&in, r);
+    struct assay_row *row =
+        must_alloc((size_t)assay_problem_rows(&in.p), sizeof *row);
+    struct assay_distance d;
+    ck_assert_int_eq(
+        assay_recipe_quantize(r, &in.p, NULL, NULL, in.q, in.k, in.v, &x, &err),
+        ASSAY_OK);
+    assay_payload_values(&x.q, in.q);
+    assay_payload_values(&x.k, in.k);
+    assay_payload_values(&x.v, in.v);
+    ck_assert_int_eq(assay_attention_f32(&in.p, in.q, in.k, in.v, a.exact_o,
+                                         a.exact_lse, NULL, &err),
+                     ASSAY_OK);
+    assay_rows_compare(&in.p, a.o, a.exact_o, row);
+    assay_distance(&in.p, a.o, a.exact_o, row, a.lse, a.exact_lse, 0, in.p.hq,
+                   &d);
+    printf("# cosine %.6f, norm ratio %.6f\n", d.cosine, d.norm_ratio);
+    fflush(stdout);
+    ck_assert(d.cosine > 0.998);
+    ck_assert(fabs(d.norm_ratio - 1) < 0.002);
+    assay_payloads_free(&x);
+    answers_free(&a);
+    free(row);
+    inputs_free(&in);
+}
+END_TEST
+
+/* A last key tile that is cut, anywhere in a block of V or at its end. */
+START_TEST(cut_key_tiles)
+{
+    static const int mx_v[] = { 5, 7, 8, 9 }; /* f8f6, mxfp6, f6f4, mxfp4 */
+    static const int64_t tails[] = { 1, 8, 32, 64, 96, 127, 129 };
+    const struct assay_recipe *r = recipe_of(2 * mx_v[_i / 2] + _i % 2);
+    struct inputs in = inputs_new(257, 5);
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        in.p.nk = 128 + tails[i];
+        in.p.nq = i % 2 ? 129 : in.p.nk;
+        struct assay_distance d = distance(&in, r);
+        ck_assert(d.cosine > 0.95);
+        ck_assert_int_eq(d.nonfinite_a, 0);
+    }
+    inputs_free(&in);
+}
+END_TEST
+
 /* Scores beyond a thousand nats, and a channel that dwarfs the others. */
 START_TEST(massive_and_lopsided)
 {
@@ -250,6 +305,8 @@ int main(void)
     tcase_add_loop_test(c, lse_of_normal_inputs, 0, 2 * N_ROWS);
     tcase_add_loop_test(c, common_mode, 0, 2 * 3);
     tcase_add_loop_test(c, chunks_share_their_bias, 0, 2 * N_ROWS);
+    tcase_add_loop_test(c, dequantized_reference, 0, 2);
+    tcase_add_loop_test(c, cut_key_tiles, 0, 2 * 4);
     tcase_add_loop_test(c, massive_and_lopsided, 0, 2 * N_ROWS);
     suite_add_tcase(suite, c);
     return assay_check_main(suite);

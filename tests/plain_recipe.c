@@ -158,7 +158,7 @@ struct row {
     double m, l, unit;      /* m in units of the form */
     double mean_v;          /* sum of P |v| */
     double flips, flips_v;  /* steps that noise may cause */
-    double noise;
+    double noise, pv_noise;
     double *s, *w, *less, *more; /* [tile]: scores and P, P rounded */
     double *o;
     int rebased;
@@ -336,14 +336,15 @@ static void finish(struct row *x, const float *scales, bool channels,
     out->allowed_lse = x->l == 0 ? 0
                                  : (whole ? 0 : x->flips / x->l) + x->noise +
                                        1e-13 * (1 + fabs(out->lse));
-    out->allowed_o = x->l == 0 ? 0
-                               : most * ((x->flips_v + x->flips * own) / x->l +
-                                         x->noise * (x->mean_v / x->l + own) +
-                                         2 * U32 * own);
+    out->allowed_o =
+        x->l == 0 ? 0
+                  : most * ((x->flips_v + x->flips * own) / x->l +
+                            x->noise * (x->mean_v / x->l + own) +
+                            2 * U32 * own + x->pv_noise * x->mean_v / x->l);
 }
 
-/* How far binary32 takes a P. The forms that make bits are summed in
- * binary64. */
+/* How far binary32 takes a P. The forms that make bits have scores in
+ * binary64, and P V of a tile in binary32. */
 static double noise_of(const struct row *x, bool coded)
 {
     const struct assay_problem *p = x->job->p;
@@ -378,6 +379,7 @@ void plain_recipe_row(const struct plain_recipe *job, int64_t n,
     /* bits are made where a whole block of queries sees a whole tile */
     const int64_t all = assay_problem_visible(p, i / QUERY_TILE * QUERY_TILE);
     x.noise = noise_of(&x, coded);
+    x.pv_noise = coded ? 16 * U32 : 0; /* of 128 products, typically 11 */
     x.s = must_alloc((size_t)job->tile * 4, sizeof *x.s);
     x.w = x.s + job->tile, x.less = x.w + job->tile,
     x.more = x.less + job->tile;

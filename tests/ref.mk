@@ -8,8 +8,10 @@ check_programs_ref = \
 	tests/check_pack tests/check_problem tests/check_problem_line \
 	tests/check_quantize tests/check_quantize_vectors tests/check_random \
 	tests/check_recipe tests/check_recipe_bounds \
+	tests/check_recipe_sparse \
 	tests/check_recipe_cases tests/check_recipe_emulation \
-	tests/check_recipe_jitter tests/check_recipe_vectors \
+	tests/check_recipe_jitter tests/check_recipe_valid \
+	tests/check_recipe_vectors \
 	tests/check_rotate tests/check_scale_rule tests/check_smooth \
 	tests/check_split tests/check_tile tests/check_tile_vectors \
 	tests/check_transport tests/check_transport_packed
@@ -62,6 +64,12 @@ tests_check_recipe_SOURCES = tests/check_recipe.c tests/check_values.c \
 tests_check_recipe_CPPFLAGS = $(tests_cppflags)
 tests_check_recipe_CFLAGS = $(tests_cflags)
 tests_check_recipe_LDADD = $(tests_ref) -lm
+
+tests_check_recipe_valid_SOURCES = tests/check_recipe_valid.c \
+	tests/check_assay.c
+tests_check_recipe_valid_CPPFLAGS = $(tests_cppflags)
+tests_check_recipe_valid_CFLAGS = $(tests_cflags)
+tests_check_recipe_valid_LDADD = $(tests_ref) -lm
 
 tests_check_operand_SOURCES = tests/check_operand.c tests/vectors.c \
 	tests/check_values.c tests/check_assay.c
@@ -152,6 +160,12 @@ tests_check_transport_packed_CPPFLAGS = $(tests_cppflags)
 tests_check_transport_packed_CFLAGS = $(tests_cflags)
 tests_check_transport_packed_LDADD = $(tests_ref) -lm
 
+tests_check_recipe_sparse_SOURCES = tests/check_recipe_sparse.c \
+	tests/check_assay.c tests/check_values.c tests/check_values.h \
+	tests/recipe_run.c tests/recipe_run.h
+tests_check_recipe_sparse_CPPFLAGS = $(tests_cppflags)
+tests_check_recipe_sparse_CFLAGS = $(tests_cflags)
+tests_check_recipe_sparse_LDADD = $(tests_ref) -lm
 tests_check_recipe_bounds_SOURCES = tests/check_recipe_bounds.c \
 	tests/check_values.c tests/check_assay.c
 tests_check_recipe_bounds_CPPFLAGS = $(tests_cppflags)

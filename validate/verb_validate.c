@@ -35,7 +35,7 @@ enum {
 static const struct argp_option keys[] = {
     { "module", KEY_MODULE, "FILE.so", 0,
       "kernel module; default the built-in one for the host", 0 },
-    { "recipe", KEY_RECIPE, "LIST", 0, "only these recipes, names and globs",
+    { "recipe", KEY_RECIPE, "LIST", 0, "only these recipes of the set, names and globs",
       0 },
     { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
     { "kernel", KEY_KERNEL, "LIST", 0, "only these kernels, names and globs",
@@ -56,7 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct options *o = state->input;
     switch (key) {
     case KEY_MODULE: o->module = arg; break;
-    case KEY_RECIPE: o->recipe = arg; break;
+    case KEY_RECIPE: o->recipe = strcmp(arg, "all") == 0 ? "*" : arg; break;
     case KEY_CASE: o->cases = arg; break;
     case KEY_KERNEL: o->kernel = arg; break;
     case KEY_INPUT:

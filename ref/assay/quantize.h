@@ -76,10 +76,10 @@ assay_f32_rule_get(enum assay_f32_rule_id id);
 ASSAY_API const struct assay_quantizer *
 assay_quantizer_get(enum assay_quantizer_id id);
 ASSAY_API const struct assay_quantizer *assay_quantizer_find(const char *name);
-/* ASSAY_USAGE with a sentence where columns contradict each other: a rule that
- * is not one of the scale's kind, operands that are not among q, k and v,
- * blocks of tokens for others than V, preparation of V, an unknown number, or
- * a name as assay_recipe_valid refuses it. */
+/* ASSAY_USAGE with a sentence where columns contradict each other: operands
+ * that are not among q, k and v, blocks of tokens for others than V, elements
+ * of blocks of more than 8 bits, scales for f32 or bf16, preparation of V, an
+ * unknown number, or a name as assay_recipe_valid refuses it. */
 ASSAY_API enum assay_status
 assay_quantizer_valid(const struct assay_quantizer *quantizer,
                       struct assay_error *err);

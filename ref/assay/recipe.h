@@ -110,10 +110,10 @@ assay_recipe_in_form(const struct assay_recipe *recipe,
 
 /* ASSAY_USAGE with a sentence where columns contradict each other: a quantizer
  * that is not for its operand; a mean taken off or a scale folded in where the
- * quantizer prepares nothing; token order fp6p without blocks of V, or blocks
- * of P in another order than V's; P in a format without fractions; an unknown
- * number; a name that is empty, longer than 31, or not of letters, digits,
- * '.', '_' and '-'. */
+ * quantizer prepares nothing; token order fp6p without blocks of V; P in a
+ * format without fractions, or in blocks of more than 8 bits; a form that
+ * fixes P with another P; an unknown number; a name that is empty, longer than
+ * 31, "all", or not of letters, digits, '.', '_' and '-'. */
 ASSAY_API enum assay_status
 assay_recipe_valid(const struct assay_recipe *recipe, struct assay_error *err);
 
