@@ -170,7 +170,7 @@ static void v_print(void)
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
             progress(rows[i].distribution, seed);
             struct anchor_inputs in =
-                anchor_inputs_new(rows[i].distribution, 8, 8192, 16, seed);
+                anchor_inputs_new(rows[i].distribution, 8, 8192, 17, seed);
             anchor_inputs_exact(&in);
             struct anchor_figures f = anchor_measure(&in, "f6f4", true);
             mean_add(&n_eff, anchor_n_eff(&in));
@@ -266,8 +266,9 @@ static void rank_print(void)
     putchar('\n');
     for (size_t t = 0; t < sizeof tokens / sizeof *tokens; t++) {
         progress("tiebreak", (uint64_t)tokens[t]);
-        struct anchor_inputs in =
-            anchor_inputs_new("tiebreak", 5, tokens[t], tokens[t] / 1024, 0);
+        /* a step with a factor 2 or 3 would see some of the six gaps only */
+        struct anchor_inputs in = anchor_inputs_new("tiebreak", 5, tokens[t],
+                                                    tokens[t] / 1024 - 3, 0);
         anchor_inputs_exact(&in);
         printf("| %d |", (int)tokens[t]);
         for (size_t i = 0; i < n; i++)
