@@ -23,13 +23,14 @@ struct audit_case {
     char *name, *source;
     struct assay_problem problem;
     const char *word;
-    double *n_eff; /* [hq], mean over sampled rows */
+    double *n_eff; /* [hq], mean over rows 0, n_eff_every, 2 n_eff_every ... */
+    int64_t n_eff_every;
     struct audit_result *results;
     size_t n;
 };
 
-/* Rows a head that n_eff is the mean of, at most. */
-enum { AUDIT_N_EFF_ROWS = 256 };
+/* Products that n_eff may cost before rows are sampled. */
+#define AUDIT_N_EFF_WORK 0x1p33
 
 struct audit_options {
     const struct assay_recipe *const *recipes;

@@ -216,14 +216,17 @@ static enum assay_status measure_all(const struct measuring *m,
     return st;
 }
 
-/* How far sampled rows are apart. tiebreak repeats every six queries, so a
- * step with a factor 2 or 3 would see some of its gaps only. */
-static int64_t step_of(int64_t nq)
+/* How far sampled rows are apart: all rows, where that is not too much work.
+ * tiebreak repeats every six queries, so a step with a factor 2 or 3 would see
+ * some of its gaps only. */
+static int64_t step_of(const struct assay_problem *p)
 {
-    int64_t every = (nq + AUDIT_N_EFF_ROWS - 1) / AUDIT_N_EFF_ROWS;
+    const double work = (double)assay_problem_rows(p) * (double)p->nk *
+                        (double)p->dk / AUDIT_N_EFF_WORK;
+    int64_t every = work > 1 ? (int64_t)work + 1 : 1;
     while (every > 1 && (every % 2 == 0 || every % 3 == 0))
         every++;
-    return every > 1 ? every : 1;
+    return every;
 }
 
 /* Mean over the sampled rows of all batches. */
@@ -231,7 +234,7 @@ static enum assay_status measure_n_eff(const struct measuring *m,
                                        struct assay_error *err)
 {
     const struct assay_problem *p = &m->c->problem;
-    const int64_t every = step_of(p->nq), rows = assay_n_eff_rows(p, every);
+    const int64_t every = step_of(p), rows = assay_n_eff_rows(p, every);
     double *each = NULL;
     enum assay_status st;
     if ((st = assay_alloc("n_eff", p->hq, sizeof *m->out->n_eff, &m->out->n_eff,
@@ -239,6 +242,7 @@ static enum assay_status measure_n_eff(const struct measuring *m,
         (st = assay_alloc("n_eff of rows", p->b * p->hq * rows, sizeof *each,
                           &each, err)) != ASSAY_OK)
         return st;
+    m->out->n_eff_every = every;
     st = assay_n_eff(p, m->in.q, m->in.k, every, each, m->run, err);
     for (int64_t h = 0; st == ASSAY_OK && h < p->hq; h++) {
         double sum = 0;

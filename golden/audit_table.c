@@ -47,6 +47,7 @@ static void print_cases(struct tables *t)
         { "PROBLEM", COLUMN_LONG },
         { "INPUTS", COLUMN_TEXT },
         { "N_EFF", COLUMN_NUMBER },
+        { "EVERY", COLUMN_NUMBER | COLUMN_EXTRA },
     };
     struct sheet s;
     begin(t, &s, "cases", columns, COUNT(columns));
@@ -57,6 +58,7 @@ static void print_cases(struct tables *t)
         sheet_cell(&s, "%s", line ? line : "");
         sheet_cell(&s, "%s", c->word);
         sheet_number(&s, "%.4g", mean(c->problem.hq, c->n_eff));
+        sheet_cell(&s, "%" PRId64, c->n_eff_every);
         free(line);
     }
     end(t, &s);
@@ -385,22 +387,28 @@ static void print_ranking(struct tables *t, const struct audit_line *lines,
 /* What the heads of columns stand for; lines fit a terminal of 80. */
 static void print_legend(const struct tables *t)
 {
-    puts(
-        "All figures: emulated - exact, before O is rounded.\n"
+    static const char *const lines[] = {
+        "All figures: emulated - exact, before O is rounded.",
         "REL L2: of O; WORST ROW: lowest cosine of a row; LSE in nats; V AMP: "
-        "REL L2\nover that of V's round trip; N_EFF: keys that count in a row, "
-        "1 / sum p^2, mean\nof sampled rows; P90, MEDIAN: a head's, by nearest "
-        "rank; BITS: an element, scales\nincluded; ROUND TRIP: median REL L2 "
-        "of "
-        "what the codes stand for; CLIPPED: largest\nshare; E8M0 SCALES: "
-        "least, "
-        "median, largest.");
+        "REL L2",
+        "over that of V's round trip; N_EFF: keys that count in a row, 1 / sum "
+        "p^2, mean",
+        "over EVERY so many rows; MEDIAN, P90: by nearest rank, so each is "
+        "some head's or",
+        "case's; BITS: an element, scales included; ROUND TRIP: median REL L2 "
+        "of what the",
+        "codes stand for, of K without its mean; CLIPPED: largest share; E8M0 "
+        "SCALES:",
+        "least, median, largest of blocks that hold a token.",
+    };
+    for (size_t i = 0; i < COUNT(lines); i++)
+        puts(lines[i]);
     if (t->report->options->stages)
         puts("ALONE: that stage of the recipe and no other; ALL BUT: the "
              "others.");
     if (t->report->options->n_transports > 0)
         puts("TIMES: REL L2 over the recipe's own, median over heads; WIRE "
-             "BITS: of Q, K and V.");
+             "BITS: of Q, K\nand V, binary32 scales and padding left out.");
 }
 
 bool audit_print_tables(const struct audit_report *report, bool markdown)

@@ -36,6 +36,7 @@ static void csv_head(struct csv *csv, const struct audit_report *report)
     csv_text(csv, "mask");
     csv_text(csv, "softmax_scale");
     csv_text(csv, "n_eff");
+    csv_text(csv, "n_eff_every");
     for (int i = 0; i < AUDIT_FIGURES; i++)
         csv_text(csv, audit_figure_get(i)->key);
     csv_text(csv, "v_amplification");
@@ -109,6 +110,7 @@ static void csv_line(struct csv *csv, const struct audit_report *report,
     csv_text(csv, assay_mask_name(p->mask));
     csv_number(csv, p->softmax_scale);
     csv_number(csv, c->n_eff[head]);
+    csv_number(csv, (double)c->n_eff_every);
     for (int i = 0; i < AUDIT_FIGURES; i++)
         csv_number(csv, audit_figure_value(i, &one->heads[head]));
     csv_case_figures(csv, one);
@@ -227,6 +229,7 @@ static json_t *json_case(const struct audit_case *c)
     for (int64_t h = 0; h < c->problem.hq; h++)
         json_array_append_new(n_eff, json_number(c->n_eff[h]));
     json_object_set_new(out, "n_eff", n_eff);
+    json_object_set_new(out, "n_eff_every", json_integer(c->n_eff_every));
     for (size_t i = 0; i < c->n; i++)
         json_array_append_new(list, json_result(c, &c->results[i]));
     json_object_set_new(out, "results", list);

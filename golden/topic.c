@@ -248,6 +248,34 @@ static void fill_stage(int i, struct topic_row *r)
     text(r, way->about);
 }
 
+static void fill_f32_rule(int i, struct topic_row *r)
+{
+    const struct assay_f32_rule *rule =
+        assay_f32_rule_get((enum assay_f32_rule_id)i);
+    text(r, rule->name);
+    text(r, rule->about);
+}
+
+static void fill_preparation(int i, struct topic_row *r)
+{
+    const struct assay_rotation_order *order =
+        assay_rotation_order_get((enum assay_rotation_order_id)i);
+    text(r, order->name);
+    text(r, order->about);
+}
+
+static void fill_order(int i, struct topic_row *r)
+{
+    text(r, assay_token_order_name((enum assay_token_order)i));
+    text(r, assay_token_order_about((enum assay_token_order)i));
+}
+
+static void fill_tail(int i, struct topic_row *r)
+{
+    text(r, assay_tail_name((enum assay_tail)i));
+    text(r, assay_tail_about((enum assay_tail)i));
+}
+
 /* 0: the distribution has no such constant. */
 static void constant(struct topic_row *r, double value)
 {

@@ -77,13 +77,20 @@ static double share_clipped(const struct assay_payload *x, const float *seen,
     return x->count > 0 ? (double)n / (double)x->count : 0;
 }
 
-static double relative_l2(int64_t n, const float *a, const float *b)
+/* Of what a payload stands for, against the inputs without their mean: that is
+ * what was quantized. `mean` may be NULL. */
+static double round_trip(const struct assay_tensor *t, const float *a,
+                         const float *b, const float *mean)
 {
+    const int64_t row = t->h * t->d, n = t->b * t->s * row;
     double error = 0, size = 0;
     for (int64_t i = 0; i < n; i++) {
-        const double d = (double)a[i] - b[i];
+        const double d = (double)a[i] - b[i],
+                     x = mean ? (double)b[i] -
+                                    mean[i / row / t->s * row + i % row]
+                              : (double)b[i];
         error += d * d;
-        size += (double)b[i] * b[i];
+        size += x * x;
     }
     return error == 0 ? 0 : sqrt(error / size);
 }
@@ -132,7 +139,7 @@ static enum assay_status audit_operand(const struct operand *o,
     out->e8m0 = histogram(x);
     st = assay_payload_inputs(x, o->how, o->mult, o->mean, values, err);
     if (st == ASSAY_OK)
-        out->round_trip = relative_l2(x->count, values, o->input);
+        out->round_trip = round_trip(&x->tensor, values, o->input, o->mean);
 out:
     assay_free(values);
     assay_free(codes);

@@ -10,6 +10,7 @@
 
 #include "assay/memory.h"
 #include "assay/rotate.h"
+#include "assay/smooth.h"
 #include "blocked.h"
 #include "emulate.h"
 #include "softmax_coded.h"
@@ -47,24 +48,55 @@ enum assay_status assay_payload_inputs(const struct assay_payload *payload,
     return ASSAY_OK;
 }
 
-/* The input, or what its payload stands for in memory of its own. */
+/* The input, or what its payload stands for in memory of its own; without the
+ * mean, if there is one. */
 static enum assay_status operand(bool quantized, const float *input,
                                  const struct assay_payload *payload,
                                  enum assay_quantizer_id how, float mult,
                                  const float *mean, float **own,
                                  const float **out, struct assay_error *err)
 {
+    const struct assay_tensor *t = &payload->tensor;
     enum assay_status st;
     *own = NULL;
     *out = input;
-    if (!quantized)
+    if (!quantized && !mean)
         return ASSAY_OK;
     if ((st = assay_alloc("an operand", payload->count, sizeof **own, own,
                           err)) != ASSAY_OK)
         return st;
     *out = *own;
-    return assay_payload_inputs(payload, assay_quantizer_get(how), mult, mean,
-                                *own, err);
+    if (quantized)
+        return assay_payload_inputs(payload, assay_quantizer_get(how), mult,
+                                    NULL, *own, err);
+    for (int64_t i = 0; i < payload->count; i++)
+        (*own)[i] =
+            input[i] -
+            mean[i / t->d / t->h / t->s * t->h * t->d + i % (t->h * t->d)];
+    return ASSAY_OK;
+}
+
+/* What the mean took off the LSE: as the recipe puts it back, or exactly where
+ * K is not that of the recipe. */
+static enum assay_status restore_lse(const struct assay_problem *p,
+                                     bool k_stage,
+                                     const struct assay_payloads *payloads,
+                                     const float *q, double *lse,
+                                     struct assay_error *err)
+{
+    const int64_t n = assay_problem_rows(p);
+    float *delta = NULL;
+    enum assay_status st =
+        assay_alloc("an LSE shift", n, sizeof *delta, &delta, err);
+    if (st == ASSAY_OK && k_stage)
+        memcpy(delta, payloads->lse_shift, (size_t)n * sizeof *delta);
+    else if (st == ASSAY_OK)
+        st = assay_k_mean_lse_delta(p, assay_format_get(ASSAY_F32), q,
+                                    payloads->k_mean, delta, err);
+    for (int64_t r = 0; st == ASSAY_OK && r < n; r++)
+        lse[r] += (double)delta[r];
+    assay_free(delta);
+    return st;
 }
 
 /* The form without its exp and max: an online one with the same denominator. */
@@ -115,13 +147,16 @@ enum assay_status assay_stages_emulate(
                      mult, NULL, &own[0], &job.q, err);
     if (st == ASSAY_OK)
         st = operand(stages >> ASSAY_STAGE_K & 1, k, &payloads->k, recipe->k, 1,
-                     payloads->k_mean, &own[1], &job.k, err);
+                     payloads->lse_shift ? payloads->k_mean : NULL, &own[1],
+                     &job.k, err);
     if (st == ASSAY_OK)
         st = operand(stages >> ASSAY_STAGE_V & 1, v, &payloads->v, recipe->v, 1,
                      NULL, &own[2], &job.v, err);
     job.lse = lse;
     if (st == ASSAY_OK)
         st = emulate_run(job, emulate_needs_f64(&job), o, run, err);
+    if (st == ASSAY_OK && payloads->lse_shift)
+        st = restore_lse(p, stages >> ASSAY_STAGE_K & 1, payloads, q, lse, err);
     if (st == ASSAY_OK && stages >> ASSAY_STAGE_OUT & 1)
         assay_format_round(assay_format_get(recipe->out_format),
                            ASSAY_NEAREST_EVEN, ASSAY_SPECIAL,

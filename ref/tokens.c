@@ -6,14 +6,18 @@
 static const struct {
     const char *name;
     int high_bit, parity_bit;
+    const char *about;
 } orders[] = {
-#define ASSAY_TOKEN_ORDER(id, name, high, parity, about) { name, high, parity },
+#define ASSAY_TOKEN_ORDER(id, name, high, parity, about) \
+    { name, high, parity, about },
 #include "assay/token_order.def"
 #undef ASSAY_TOKEN_ORDER
 };
 
-static const char *const tails[] = {
-#define ASSAY_TAIL(id, name, about) name,
+static const struct {
+    const char *name, *about;
+} tails[] = {
+#define ASSAY_TAIL(id, name, about) { name, about },
 #include "assay/tail.def"
 #undef ASSAY_TAIL
 };
@@ -47,13 +51,23 @@ enum assay_token_order assay_token_order_find(const char *name)
 
 const char *assay_tail_name(enum assay_tail tail)
 {
-    return tails[tail];
+    return tails[tail].name;
 }
 
 enum assay_tail assay_tail_find(const char *name)
 {
     int i = 0;
-    while (i < ASSAY_TAILS && strcmp(tails[i], name) != 0)
+    while (i < ASSAY_TAILS && strcmp(tails[i].name, name) != 0)
         i++;
     return (enum assay_tail)i;
+}
+
+const char *assay_token_order_about(enum assay_token_order order)
+{
+    return orders[order].about;
+}
+
+const char *assay_tail_about(enum assay_tail tail)
+{
+    return tails[tail].about;
 }

@@ -250,7 +250,13 @@ static double plain_round_trip(const struct audited *x,
                   "%s: %s", x->recipe->name, err.text);
     for (int64_t i = 0; i < payload->count; i++) {
         error += pow((double)back[i] - input[i], 2);
-        size += pow(input[i], 2);
+        const struct assay_tensor *t = &payload->tensor;
+        const double off =
+            mean ? mean[(i / t->d / t->h / t->s * t->h + i / t->d % t->h) *
+                            t->d +
+                        i % t->d]
+                 : 0;
+        size += pow(input[i] - off, 2);
     }
     free(back);
     return sqrt(error / size);

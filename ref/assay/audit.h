@@ -33,7 +33,8 @@ struct assay_audit_operand {
     /* Of a payload element, its share of the scales (32 bits, or 8 for E8M0,
      * as many as there are) included. NaN where there are no elements. */
     double bits;
-    /* Relative L2 of what the payload stands for among the inputs. */
+    /* Relative L2 of what the payload stands for among the inputs, beside the
+     * inputs without the mean that was taken off. 0 for 0 / 0. */
     double round_trip;
     struct assay_e8m0 e8m0;
 };

@@ -32,7 +32,9 @@ assay_payload_inputs(const struct assay_payload *payload,
                      const float *mean, float *x, struct assay_error *err);
 
 /* O [b, nq, hq, dv] and LSE [b, hq, nq] where the stages whose bits (1 <<
- * stage) are set do as the recipe does. q, k, v are the inputs of payloads.
+ * stage) are set do as the recipe does. q, k, v are the inputs of payloads. K is
+ * without its mean in any case; what that takes off the LSE is put back as the
+ * recipe does it where K is quantized, and exactly where it is not.
  * With all stages it is the emulation but for the order of sums, and for a
  * second rounding of Q that some forms do. */
 ASSAY_API enum assay_status assay_stages_emulate(

@@ -42,6 +42,10 @@ ASSAY_API enum assay_token_order assay_token_order_find(const char *name);
 ASSAY_API const char *assay_tail_name(enum assay_tail tail);
 ASSAY_API enum assay_tail assay_tail_find(const char *name);
 
+/* What they mean, in a sentence. */
+ASSAY_API const char *assay_token_order_about(enum assay_token_order order);
+ASSAY_API const char *assay_tail_about(enum assay_tail tail);
+
 #ifdef __cplusplus
 }
 #endif
