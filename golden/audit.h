@@ -9,8 +9,8 @@
 #include "golden/audit_transport.h"
 #include "golden/set.h"
 
-/* One recipe on one case. After a transport only the distances and bits are
- * there, of operands as the kernel reads them. */
+/* One recipe on one case. Behind a transport only the distances are there, and
+ * the bits of q, k and v are those on the wire. */
 struct audit_result {
     const struct assay_recipe *recipe;
     const struct audit_transport *transport; /* NULL: none */

@@ -195,10 +195,13 @@ static double stage_median(const struct audit_report *report,
 static void print_stages(struct tables *t)
 {
     static const struct column columns[] = {
-        { "RECIPE", COLUMN_TEXT },          { "STAGE", COLUMN_TEXT },
-        { "ALONE", COLUMN_NUMBER },         { "ALL BUT", COLUMN_NUMBER },
-        { "LSE ALONE", COLUMN_NUMBER },     { "LSE ALL BUT", COLUMN_NUMBER },
-        { "", COLUMN_TEXT | COLUMN_EXTRA },
+        { "RECIPE", COLUMN_TEXT },
+        { "STAGE", COLUMN_TEXT },
+        { "ALONE", COLUMN_NUMBER },
+        { "ALL BUT", COLUMN_NUMBER },
+        { "LSE ALONE", COLUMN_NUMBER },
+        { "LSE ALL BUT", COLUMN_NUMBER },
+        { "ABOUT", COLUMN_TEXT | COLUMN_EXTRA },
     };
     struct sheet s;
     double *room = calloc(t->report->n_cases + 1, sizeof *room);
@@ -311,6 +314,14 @@ static void print_transports(struct tables *t, const struct audit_line *lines,
     end(t, &s);
 }
 
+static bool any_transport(const struct audit_line *lines, size_t n)
+{
+    bool any = false;
+    for (size_t i = 0; i < n; i++)
+        any |= lines[i].transport != NULL;
+    return any;
+}
+
 static void print_worst(struct tables *t, const struct audit_line *lines,
                         size_t n)
 {
@@ -348,10 +359,10 @@ static void print_ranking(struct tables *t, const struct audit_line *lines,
                           size_t n)
 {
     static const struct column columns[] = {
-        { "RECIPE", COLUMN_TEXT },    { "HEADS", COLUMN_NUMBER },
-        { "MEDIAN", COLUMN_NUMBER },  { "P90", COLUMN_NUMBER },
-        { "WORST", COLUMN_NUMBER },   { "WORST ROW", COLUMN_NUMBER },
-        { "LSE MAX", COLUMN_NUMBER }, { "WORST HEAD", COLUMN_LONG },
+        { "RECIPE", COLUMN_TEXT },      { "HEADS", COLUMN_NUMBER },
+        { "MEDIAN", COLUMN_NUMBER },    { "P90", COLUMN_NUMBER },
+        { "WORST", COLUMN_NUMBER },     { "WORST HEAD", COLUMN_LONG },
+        { "WORST ROW", COLUMN_NUMBER }, { "LSE MAX", COLUMN_NUMBER },
         { "PROMISE", COLUMN_EXTRA },
     };
     struct sheet s;
@@ -373,12 +384,12 @@ static void print_ranking(struct tables *t, const struct audit_line *lines,
                      quantile_of(t, line, AUDIT_FIGURE_rel_l2, 0.9, NULL));
         sheet_number(&s, "%.2e",
                      quantile_of(t, line, AUDIT_FIGURE_rel_l2, 1, &at));
+        sheet_cell(&s, "%s", at.c ? audit_head_name(at.c, at.head).s : "-");
         sheet_number(
             &s, "%.6f",
             quantile_of(t, line, AUDIT_FIGURE_worst_row_cosine, 1, NULL));
         sheet_number(&s, "%.2e",
                      quantile_of(t, line, AUDIT_FIGURE_lse_max_nats, 1, NULL));
-        sheet_cell(&s, "%s", at.c ? audit_head_name(at.c, at.head).s : "-");
         sheet_cell(&s, "%s", assay_recipe_promise_name(line->recipe));
     }
     end(t, &s);
@@ -425,7 +436,7 @@ bool audit_print_tables(const struct audit_report *report, bool markdown)
     print_operands(&t);
     if (report->options->stages)
         print_stages(&t);
-    if (report->options->n_transports > 0)
+    if (any_transport(lines, n))
         print_transports(&t, lines, n);
     if (heads > 1 && report->worst > 0)
         print_worst(&t, lines, n);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * An audit for programs: csv, a line for each case, recipe, transport and
- * head, figures of the whole case repeated; json, nested.
+ * head, with figures of the whole case on each of its lines; json, nested.
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ static void csv_head(struct csv *csv, const struct audit_report *report)
         csv_key(csv, audit_operand_name(i), "_bits", "");
         csv_key(csv, audit_operand_name(i), "_round_trip", "");
         csv_key(csv, audit_operand_name(i), "_clipped", "");
+        csv_key(csv, audit_operand_name(i), "_wire_bits", "");
     }
     for (int i = 0; report->options->stages && i < ASSAY_STAGES; i++) {
         const char *stage = assay_stage_get((enum assay_stage)i)->name;
@@ -55,25 +57,26 @@ static void csv_head(struct csv *csv, const struct audit_report *report)
     csv_end_line(csv);
 }
 
-/* Behind a transport there are no such figures: empty cells. */
+/* Nothing where there is no such figure. */
+static void csv_figure(struct csv *csv, bool there, double value)
+{
+    if (there && !isnan(value))
+        csv_number(csv, value);
+    else
+        csv_text(csv, "");
+}
+
 static void csv_case_figures(struct csv *csv, const struct audit_result *one)
 {
     const bool alone = !one->transport;
-    if (alone)
-        csv_number(csv, one->figures.v_amplification);
-    else
-        csv_text(csv, "");
+    csv_figure(csv, alone, one->figures.v_amplification);
     for (int i = 0; i < AUDIT_OPERANDS; i++) {
         const struct assay_audit_operand *x =
             audit_operand_of(&one->figures, i);
-        csv_number(csv, x->bits);
-        if (alone) {
-            csv_number(csv, x->round_trip);
-            csv_number(csv, x->clipped);
-        } else {
-            csv_text(csv, "");
-            csv_text(csv, "");
-        }
+        csv_figure(csv, alone, x->bits);
+        csv_figure(csv, alone, x->round_trip);
+        csv_figure(csv, alone, x->clipped);
+        csv_figure(csv, !alone, x->bits);
     }
 }
 
@@ -156,7 +159,8 @@ static json_t *json_e8m0(const struct assay_e8m0 *e)
 static json_t *json_operand(const struct assay_audit_operand *x, bool alone)
 {
     json_t *out = json_object();
-    json_object_set_new(out, "bits", json_number(x->bits));
+    json_object_set_new(out, alone ? "bits" : "wire_bits",
+                        json_number(x->bits));
     if (!alone)
         return out;
     json_object_set_new(out, "round_trip_rel_l2", json_number(x->round_trip));
@@ -205,7 +209,9 @@ static json_t *json_result(const struct audit_case *c,
     json_object_set_new(out, "distance", json_distance(&one->figures.distance));
     if (!one->transport)
         json_object_set_new(out, "v_amplification",
-                            json_number(one->figures.v_amplification));
+                            isnan(one->figures.v_amplification)
+                                ? json_null()
+                                : json_number(one->figures.v_amplification));
     for (int i = 0; i < AUDIT_OPERANDS; i++)
         json_object_set_new(
             operands, audit_operand_name(i),
@@ -270,6 +276,8 @@ static json_t *json_line(const struct audit_report *report,
     json_object_set_new(out, "transport",
                         line->transport ? json_string(line->transport->name)
                                         : json_null());
+    json_object_set_new(out, "promise",
+                        json_string(assay_recipe_promise_name(line->recipe)));
     for (int i = 0; i < AUDIT_FIGURES; i++)
         json_object_set_new(out, audit_figure_get(i)->key,
                             json_spread(report, line, i));

@@ -63,7 +63,7 @@ bool audit_transport_fits(const struct audit_transport *t,
     else if (p->hq % t->ranks != 0 || p->hk % t->ranks != 0)
         assay_fail(err, ASSAY_SHAPE,
                    "%" PRId64 " query and %" PRId64
-                   " key heads cannot go to %d ranks",
+                   " key heads cannot go to %d ranks, which hold whole heads",
                    p->hq, p->hk, t->ranks);
     else if (word->id != ASSAY_BF16)
         assay_fail(err, ASSAY_SHAPE, "transport takes bf16, not %s",

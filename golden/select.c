@@ -96,11 +96,10 @@ enum assay_status select_names(const char *list, const struct names *names,
     return ASSAY_OK;
 }
 
-/* "all", and what no list is: what the built-in kernels have. f4f4 was merged
+/* "all". f4f4 was merged
  * into mxfp4 upstream. */
 static const char ALL_MHA[] =
     "bf16,bf16fp8,i8fp8,fp8,mxfp8,f8f6,f6f8,mxfp6,f6f4,mxfp4";
-static const char DEFAULTS[] = "bf16,e4m3";
 static const struct {
     const char *old, *now;
 } renamed[] = { { "f4f4", "mxfp4" } };
@@ -126,11 +125,32 @@ static enum assay_status no_recipe(const char *item, struct assay_error *err)
     return names_find(&all, item, &index, err);
 }
 
+/* Forms that were asked for, of each recipe. */
+struct chosen {
+    const struct assay_recipe *in[ASSAY_RECIPES_MAX][ASSAY_SOFTMAXES];
+    bool one_form;
+};
+
+static enum assay_status choose(struct chosen *chosen,
+                                const struct assay_recipe *r,
+                                struct assay_error *err)
+{
+    for (int form = 0; chosen->one_form && form < ASSAY_SOFTMAXES; form++)
+        if (chosen->in[r->id][form] && form != (int)r->softmax)
+            return assay_fail(err, ASSAY_USAGE,
+                              "recipe %s in two softmax forms, %s and %s; a "
+                              "set holds one",
+                              r->name,
+                              assay_softmax_get((enum assay_softmax)form)->name,
+                              assay_softmax_get(r->softmax)->name);
+    chosen->in[r->id][r->softmax] = r;
+    return ASSAY_OK;
+}
+
 /* One item, NAME or NAME@FORM, into the recipes that it selects. */
-static enum assay_status
-select_item(char *item, size_t size,
-            const struct assay_recipe *chosen[ASSAY_RECIPES_MAX],
-            struct assay_error *err)
+static enum assay_status select_item(char *item, size_t size,
+                                     struct chosen *chosen,
+                                     struct assay_error *err)
 {
     char *at = strchr(item, '@');
     int match = 0, form = 0;
@@ -143,7 +163,7 @@ select_item(char *item, size_t size,
         return st;
     today(item, size);
     const bool all = strcmp(item, "all") == 0;
-    for (int i = 0; i < assay_recipe_count(); i++) {
+    for (int i = 0; st == ASSAY_OK && i < assay_recipe_count(); i++) {
         const struct assay_recipe *r =
             assay_recipe_get((enum assay_recipe_id)i);
         if (all ? !select_has(ALL_MHA, r->name)
@@ -152,48 +172,40 @@ select_item(char *item, size_t size,
         match++;
         if (at)
             r = assay_recipe_in_form(r, (enum assay_softmax)form);
-        if (chosen[i] && chosen[i] != r)
-            return assay_fail(err, ASSAY_USAGE,
-                              "recipe %s in two softmax forms, %s and %s; a "
-                              "set holds one",
-                              r->name,
-                              assay_softmax_get(chosen[i]->softmax)->name,
-                              assay_softmax_get(r->softmax)->name);
-        chosen[i] = r;
+        st = choose(chosen, r, err);
     }
-    return match ? ASSAY_OK : no_recipe(item, err);
+    return st == ASSAY_OK && match == 0 ? no_recipe(item, err) : st;
 }
 
-enum assay_status select_recipes(const char *list,
-                                 const struct assay_recipe *out[],
-                                 size_t *count, struct assay_error *err)
+static enum assay_status select_list(const char *list, struct chosen *chosen,
+                                     struct assay_error *err)
 {
-    const struct assay_recipe *chosen[ASSAY_RECIPES_MAX] = { NULL };
     enum assay_status st = ASSAY_OK;
     char item[256];
-    *count = 0;
-    if (list && !*list)
+    if (!*list)
         return assay_fail(err, ASSAY_USAGE,
                           "no recipe named; `assay list recipes` lists them");
-    if (!list)
-        list = DEFAULTS;
     while (st == ASSAY_OK && next_item(&list, item, sizeof item))
         st = select_item(item, sizeof item, chosen, err);
-    for (int i = 0; st == ASSAY_OK && i < assay_recipe_count(); i++)
-        if (chosen[i])
-            out[(*count)++] = chosen[i];
     return st;
 }
 
-enum assay_status select_recipes_of(const char *list, const char *file,
-                                    const char *otherwise,
-                                    const struct assay_recipe *out[],
-                                    size_t *count, struct assay_error *err)
+enum assay_status select_recipes(const struct recipe_selection *selection,
+                                 const struct assay_recipe *out[],
+                                 size_t *count, struct assay_error *err)
 {
-    if (file) {
-        enum assay_status st = recipe_file_read(file, out, count, err);
-        if (st != ASSAY_OK || !list)
-            return st;
-    }
-    return select_recipes(list ? list : otherwise, out, count, err);
+    struct chosen chosen = { .one_form = selection->one_form };
+    enum assay_status st = ASSAY_OK;
+    if (selection->file)
+        st = recipe_file_read(selection->file, out, count, err);
+    if (st != ASSAY_OK || (selection->file && !selection->list))
+        return st;
+    st = select_list(selection->list ? selection->list : selection->otherwise,
+                     &chosen, err);
+    *count = 0;
+    for (int i = 0; st == ASSAY_OK && i < assay_recipe_count(); i++)
+        for (int f = 0; f < ASSAY_SOFTMAXES; f++)
+            if (chosen.in[i][f])
+                out[(*count)++] = chosen.in[i][f];
+    return st;
 }

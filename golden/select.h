@@ -29,20 +29,21 @@ struct names;
 enum assay_status select_names(const char *list, const struct names *names,
                                struct assay_error *err);
 
-/* The recipes that a list selects, in table order: names, globs or "all", the
- * ten of MHA v4, each with @FORM behind it in another softmax form. A NULL list
- * is what the built-in kernels have. A retired name is told on stderr.
- * ASSAY_USAGE with the nearest name, or for a recipe in two forms. `out` has
- * room for ASSAY_RECIPES_MAX. */
-enum assay_status select_recipes(const char *list,
+/* Recipes asked for: by a comma list of names, globs or "all", the ten of MHA
+ * v4, each with @FORM behind it in another softmax form, or NULL; and of a
+ * recipe file, or NULL. */
+struct recipe_selection {
+    const char *list, *file;
+    const char *otherwise; /* the list without either; a file alone: all of it */
+    bool one_form;         /* a recipe in two forms is refused */
+};
+enum { SELECT_RECIPES_MOST = ASSAY_RECIPES_MAX * ASSAY_SOFTMAXES };
+
+/* Those recipes, in table order, then in that of forms. A retired name is told
+ * on stderr. ASSAY_USAGE with the nearest name, or for a recipe in two forms;
+ * errors of recipe_file_read. */
+enum assay_status select_recipes(const struct recipe_selection *selection,
                                  const struct assay_recipe *out[],
                                  size_t *count, struct assay_error *err);
-
-/* The same of a recipe file's recipes too, which are taken where there is no
- * list; without either, those of the list `otherwise`. */
-enum assay_status select_recipes_of(const char *list, const char *file,
-                                    const char *otherwise,
-                                    const struct assay_recipe *out[],
-                                    size_t *count, struct assay_error *err);
 
 #endif

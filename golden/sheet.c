@@ -25,7 +25,7 @@ void sheet_begin(struct sheet *s, bool markdown, const char *title,
                  const struct column *columns, size_t n)
 {
     *s = (struct sheet){ .columns = n, .column = n, .markdown = markdown };
-    printf("%s\n%s", title, markdown ? "\n" : "");
+    printf("%s%s\n%s", markdown ? "### " : "", title, markdown ? "\n" : "");
     if (markdown) {
         markdown_head(columns, n);
         return;

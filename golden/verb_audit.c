@@ -58,8 +58,9 @@ static const struct argp_option keys[] = {
     { "worst", KEY_WORST, "N", 0,
       "tell the N worst heads of each recipe; default 3", 0 },
     { "format", KEY_FORMAT, "table|markdown|csv|json", 0,
-      "default table; csv and json have full precision, every head, and json "
-      "the histograms of E8M0 scales",
+      "default table; csv and json have full precision and every head: csv "
+      "with the figures of the whole case (V amplification, operands, stages) "
+      "on each of its lines, json with the histograms of E8M0 scales",
       0 },
     { "threads", KEY_THREADS, "N", 0,
       "default one a core; the result does not depend on it", 0 },
@@ -130,7 +131,7 @@ static const struct argp argp = {
 
 struct audit {
     const struct options *o;
-    const struct assay_recipe *recipes[ASSAY_RECIPES_MAX];
+    const struct assay_recipe *recipes[SELECT_RECIPES_MOST];
     struct audit_transport
         transports[ASSAY_TRANSPORT_CODECS + ASSAY_TRANSPORT_PROFILES];
     struct audit_options options;
@@ -245,7 +246,7 @@ static enum assay_status held_recipes(struct audit *a, struct assay_error *err)
             bool there = false;
             for (size_t j = 0; j < a->options.n_recipes; j++)
                 there |= a->recipes[j] == have[r];
-            if (!there && a->options.n_recipes < ASSAY_RECIPES_MAX)
+            if (!there && a->options.n_recipes < SELECT_RECIPES_MOST)
                 a->recipes[a->options.n_recipes++] = have[r];
         }
         free(have);
@@ -267,8 +268,9 @@ static enum assay_status choose(struct audit *a, struct assay_error *err)
         return st;
     if (a->set && !a->o->recipe && !a->o->recipe_file)
         return ASSAY_OK;
-    return select_recipes_of(a->o->recipe, a->o->recipe_file, "all", a->recipes,
-                             &a->options.n_recipes, err);
+    const struct recipe_selection selection = { a->o->recipe, a->o->recipe_file,
+                                                "all", false };
+    return select_recipes(&selection, a->recipes, &a->options.n_recipes, err);
 }
 
 /* ---- the work ---- */
@@ -310,6 +312,21 @@ static enum assay_status do_all(struct audit *a, struct assay_error *err)
         st = assay_fail(err, ASSAY_SHAPE,
                         "no chosen recipe is defined for any case");
     return st;
+}
+
+/* What was measured is told first; then it is an error. */
+static enum assay_status check_transports(const struct audit *a,
+                                          struct assay_error *err)
+{
+    bool any = a->options.n_transports == 0;
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t r = 0; r < a->cases[i].n; r++)
+            any |= a->cases[i].results[r].transport != NULL;
+    return any ? ASSAY_OK
+               : assay_fail(err, ASSAY_SHAPE,
+                            "no transport of \"%s\" serves a chosen recipe on "
+                            "any case",
+                            a->o->transport);
 }
 
 static char *command_text(const struct options *o)
@@ -355,7 +372,7 @@ static enum assay_status audit(struct audit *a, struct assay_error *err)
     a->command = command_text(a->o);
     if (!a->command || (!print(a) && !ferror(stdout)))
         return assay_fail(err, ASSAY_MEMORY, "no memory for a report");
-    return ASSAY_OK;
+    return check_transports(a, err);
 }
 
 int verb_audit(int argc, char **argv)

@@ -103,8 +103,8 @@ static const struct argp argp = {
 /* ---- what is asked for ---- */
 
 /* Recipes in the softmax forms of AITER's gfx950 kernels, beside their own. */
-static const char gfx950_forms[] =
-    "i8fp8@gfx950-u32,fp8@gfx950-u32,mxfp8@gfx950-u32,f8f6@gfx950-u32,"
+static const char all_forms[] =
+    "*,i8fp8@gfx950-u32,fp8@gfx950-u32,mxfp8@gfx950-u32,f8f6@gfx950-u32,"
     "f6f8@gfx950-byte,f6f4@gfx950-byte,mxfp6@fp6p,mxfp4@fp6p";
 
 static enum assay_status choose(const struct options *o, struct bench *b,
@@ -112,7 +112,8 @@ static enum assay_status choose(const struct options *o, struct bench *b,
 {
     struct assay_problem_line line;
     enum assay_status st = assay_problem_parse(o->shape, &line, err);
-    size_t more = 0;
+    const struct recipe_selection selection = { o->recipe, NULL, all_forms,
+                                                false };
     int topic;
     if (st == ASSAY_OK && (line.name[0] || line.seeded))
         st = assay_fail(err, ASSAY_USAGE,
@@ -128,12 +129,7 @@ static enum assay_status choose(const struct options *o, struct bench *b,
     for (int t = 0; o->n_topics == 0 && t < BENCH_TOPICS; t++)
         b->topics[t] = true;
     if (st == ASSAY_OK)
-        st = select_recipes(o->recipe ? o->recipe : "*", b->recipes,
-                            &b->n_recipes, err);
-    if (st == ASSAY_OK && !o->recipe)
-        st =
-            select_recipes(gfx950_forms, b->recipes + b->n_recipes, &more, err);
-    b->n_recipes += more;
+        st = select_recipes(&selection, b->recipes, &b->n_recipes, err);
     return st;
 }
 
@@ -299,7 +295,7 @@ static enum assay_status bench(const struct options *o, struct bench *b,
 int verb_bench(int argc, char **argv)
 {
     struct options o = { .shape = "h1,s4096,d128", .pairs = 7, .threads = 1 };
-    const struct assay_recipe *recipes[2 * ASSAY_RECIPES];
+    const struct assay_recipe *recipes[SELECT_RECIPES_MOST];
     struct assay_error err;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     struct bench b = { .pairs = o.pairs,

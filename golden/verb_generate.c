@@ -267,11 +267,14 @@ static enum assay_status do_all(struct generate *g, size_t *count,
 static enum assay_status generate(struct generate *g, struct assay_error *err)
 {
     char hash[SET_HASH_CHARS + 1];
+    /* what the built-in kernels have, if nothing is said */
+    const struct recipe_selection selection = { g->o->recipe, g->o->recipe_file,
+                                                "bf16,e4m3", true };
     size_t count = 0;
     enum assay_status st;
     if ((st = assay_blas_check(err)) != ASSAY_OK ||
-        (st = select_recipes_of(g->o->recipe, g->o->recipe_file, NULL,
-                                g->recipes, &g->n_recipes, err)) != ASSAY_OK ||
+        (st = select_recipes(&selection, g->recipes, &g->n_recipes, err)) !=
+            ASSAY_OK ||
         (st = source_open(&g->o->source, g->o->out, &g->source, err)) !=
             ASSAY_OK ||
         (st = check_any(g, err)) != ASSAY_OK)

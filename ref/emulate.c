@@ -79,22 +79,29 @@ static double scale_of(const struct assay_payload *payload)
                                                 : 1;
 }
 
-/* What the gfx950 kernels of per-tensor fp8 do to Q: the factor of the scores
- * becomes a power of two, which is returned, and a fraction from 0.5 on, by
- * which Q is multiplied and rounded to its format again. */
-static double requantize(const struct assay_problem *p,
-                         const struct assay_payloads *payloads, float *q)
+bool emulate_requantizes(const struct assay_recipe *recipe,
+                         const struct assay_payloads *payloads)
+{
+    return assay_softmax_get(recipe->softmax)->kind == ASSAY_KIND_U32 &&
+           recipe->scale_applied == ASSAY_APPLIED_KERNEL &&
+           payloads->q.scale == ASSAY_SCALE_TENSOR &&
+           payloads->k.scale == ASSAY_SCALE_TENSOR &&
+           payloads->q.format->top != ASSAY_TOP_INTEGER;
+}
+
+float emulate_requantize(const struct assay_problem *p,
+                         const struct assay_payloads *payloads, float *q,
+                         int *exponent)
 {
     const float log2e = 0x1.715476p+0f;
     float c = (float)p->softmax_scale * payloads->q.scales[0];
-    int exponent;
     c = c * payloads->k.scales[0] * log2e * 0x1p23f;
-    const float fraction = frexpf(c, &exponent);
+    const float fraction = frexpf(c, exponent);
     for (int64_t i = 0; i < payloads->q.count; i++)
         q[i] *= fraction;
     assay_format_round(payloads->q.format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE,
                        (size_t)payloads->q.count, q, q);
-    return ldexp(1, exponent);
+    return fraction;
 }
 
 /* Takes the operands in, and all that the contract says of scores and P. */
@@ -129,11 +136,10 @@ job_new(const struct assay_recipe *recipe, const struct assay_problem *p,
                         ? (int)p->dk
                         : SCALED_MFMA_CHANNELS,
     };
-    if (form->kind == ASSAY_KIND_U32 &&
-        payloads->q.scale == ASSAY_SCALE_TENSOR &&
-        payloads->k.scale == ASSAY_SCALE_TENSOR &&
-        payloads->q.format->top != ASSAY_TOP_INTEGER) {
-        job->score_scale = requantize(p, payloads, x->q);
+    if (emulate_requantizes(recipe, payloads)) {
+        int exponent;
+        emulate_requantize(p, payloads, x->q, &exponent);
+        job->score_scale = ldexp(1, exponent);
         return ASSAY_OK;
     }
     job->score_scale =

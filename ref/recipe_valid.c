@@ -122,6 +122,12 @@ static bool quantizer_fits(enum assay_quantizer_id id, char operand)
     return strchr(assay_quantizer_get(id)->operands, operand) != NULL;
 }
 
+static bool rotates(enum assay_quantizer_id id)
+{
+    const struct assay_quantizer *q = assay_quantizer_get(id);
+    return q->prepares && assay_rotation_order_get(q->prepare)->rotate;
+}
+
 static enum assay_status check_operands(const struct assay_recipe *r,
                                         struct assay_error *err)
 {
@@ -147,6 +153,15 @@ static enum assay_status check_operands(const struct assay_recipe *r,
                           "recipe %s: quantizer %s of q prepares nothing, so "
                           "no scale can be folded in",
                           r->name, assay_quantizer_get(r->q)->name);
+    if (rotates(r->q) != rotates(r->k))
+        return assay_fail(
+            err, ASSAY_USAGE,
+            "recipe %s: quantizer %s of %c is rotated and %s of "
+            "%c is not, so their product means nothing",
+            r->name, assay_quantizer_get(rotates(r->q) ? r->q : r->k)->name,
+            rotates(r->q) ? 'q' : 'k',
+            assay_quantizer_get(rotates(r->q) ? r->k : r->q)->name,
+            rotates(r->q) ? 'k' : 'q');
     return ASSAY_OK;
 }
 

@@ -76,6 +76,26 @@ static enum assay_status operand(bool quantized, const float *input,
     return ASSAY_OK;
 }
 
+/* What a Q that the softmax form rounds again stands for, into x. */
+static enum assay_status requantized(const struct assay_recipe *recipe,
+                                     const struct assay_problem *p,
+                                     const struct assay_payloads *payloads,
+                                     float *x, struct assay_error *err)
+{
+    const struct assay_payload *q = &payloads->q;
+    const struct assay_quantizer *how = assay_quantizer_get(recipe->q);
+    int exponent;
+    assay_format_decode(q->format, (size_t)q->count, q->codes, x);
+    const float by =
+        q->scales[0] / emulate_requantize(p, payloads, x, &exponent);
+    for (int64_t i = 0; i < q->count; i++)
+        x[i] *= by;
+    return how->prepares && assay_rotation_order_get(how->prepare)->rotate
+               ? assay_rotate(q->tensor.d, q->count / q->tensor.d, x, 1, NULL,
+                              x, err)
+               : ASSAY_OK;
+}
+
 /* What the mean took off the LSE: as the recipe puts it back, or exactly where
  * K is not that of the recipe. */
 static enum assay_status restore_lse(const struct assay_problem *p,
@@ -145,6 +165,9 @@ enum assay_status assay_stages_emulate(
     if (st == ASSAY_OK)
         st = operand(stages >> ASSAY_STAGE_Q & 1, q, &payloads->q, recipe->q,
                      mult, NULL, &own[0], &job.q, err);
+    if (st == ASSAY_OK && own[0] && stages >> ASSAY_STAGE_SOFTMAX & 1 &&
+        emulate_requantizes(recipe, payloads))
+        st = requantized(recipe, p, payloads, own[0], err);
     if (st == ASSAY_OK)
         st = operand(stages >> ASSAY_STAGE_K & 1, k, &payloads->k, recipe->k, 1,
                      payloads->lse_shift ? payloads->k_mean : NULL, &own[1],

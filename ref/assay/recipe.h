@@ -109,7 +109,7 @@ assay_recipe_in_form(const struct assay_recipe *recipe,
                      enum assay_softmax form);
 
 /* ASSAY_USAGE with a sentence where columns contradict each other: a quantizer
- * that is not for its operand; a mean taken off or a scale folded in where the
+ * that is not for its operand, or rotates one of Q and K; a mean taken off or a scale folded in where the
  * quantizer prepares nothing; token order fp6p without blocks of V; P in a
  * format without fractions, or in blocks of more than 8 bits; a form that
  * fixes P with another P; an unknown number; a name that is empty, longer than

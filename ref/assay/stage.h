@@ -35,8 +35,9 @@ assay_payload_inputs(const struct assay_payload *payload,
  * stage) are set do as the recipe does. q, k, v are the inputs of payloads. K is
  * without its mean in any case; what that takes off the LSE is put back as the
  * recipe does it where K is quantized, and exactly where it is not.
- * With all stages it is the emulation but for the order of sums, and for a
- * second rounding of Q that some forms do. */
+ * A second rounding of Q that some forms do is there where both Q and the
+ * softmax are as in the recipe. With all stages it is the emulation but for the
+ * order of sums. */
 ASSAY_API enum assay_status assay_stages_emulate(
     const struct assay_recipe *recipe, const struct assay_problem *p,
     unsigned stages, const float *q, const float *k, const float *v,
