@@ -73,6 +73,7 @@ int main(int argc, char **argv)
     verb_program = argv[0];
     /* a file size limit is a failed write with a sentence, not a death */
     signal(SIGXFSZ, SIG_IGN);
+    verb_limit_threads();
     if (argc < 2) {
         print_help(stderr);
         return assay_status_exit(ASSAY_USAGE);

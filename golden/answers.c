@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "golden/answers.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
 #include "assay/memory.h"
 
 static enum assay_status exact_f64(const struct assay_problem *p,
@@ -106,4 +110,28 @@ answers_recipe(const struct assay_recipe *recipe, const struct assay_problem *p,
     if (st != ASSAY_OK)
         assay_answer_free(out);
     return st;
+}
+
+/* How many values are no numbers; -inf is one where a row sees no key. */
+static int64_t not_finite(const struct assay_problem *p, const float *o,
+                          const double *lse)
+{
+    int64_t bad = 0;
+    for (int64_t i = 0; i < assay_problem_o_elems(p); i++)
+        bad += !isfinite(o[i]);
+    for (int64_t r = 0; r < assay_problem_rows(p); r++)
+        bad += assay_problem_visible(p, r % p->nq) > 0 && !isfinite(lse[r]);
+    return bad;
+}
+
+void answers_warn(const char *verb, const struct assay_case *c,
+                  const char *answer, const float *o, const double *lse,
+                  const char *advice)
+{
+    const int64_t bad = not_finite(&c->problem, o, lse);
+    if (bad > 0)
+        fprintf(stderr,
+                "assay %s: %s: the %s answer has %" PRId64
+                " values of O and LSE that are not finite%s\n",
+                verb, c->name, answer, bad, advice);
 }

@@ -33,4 +33,11 @@ answers_recipe(const struct assay_recipe *recipe, const struct assay_problem *p,
                const struct assay_inputs *in, const struct assay_run *run,
                struct assay_answer *out, struct assay_error *err);
 
+/* Says on stderr how many values of an answer are not finite, if any are: such
+ * rows say little about a kernel or a recipe. `advice` ends the sentence. */
+#define ANSWERS_TRY_F64 " (sums may overflow binary32; try --precision f64)"
+void answers_warn(const char *verb, const struct assay_case *c,
+                  const char *answer, const float *o, const double *lse,
+                  const char *advice);
+
 #endif

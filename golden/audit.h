@@ -37,7 +37,7 @@ struct audit_options {
     size_t n_recipes;
     const struct audit_transport *transports;
     size_t n_transports;
-    bool stages;
+    bool stages, f64; /* f64: sums of the exact answer, where none is held */
 };
 
 /* Measures the recipes that are defined for the case; the others are told on

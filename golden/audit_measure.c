@@ -9,7 +9,7 @@
 #include "assay/memory.h"
 #include "assay/n_eff.h"
 #include "golden/answers.h"
-#include "golden/audit.h"
+#include "golden/audit_figure.h"
 
 struct measuring {
     const struct audit_options *options;
@@ -119,6 +119,9 @@ static enum assay_status measure_recipe(const struct measuring *m,
 {
     struct assay_answer answer;
     enum assay_status st = get_answer(m, recipe, &answer, err);
+    if (st == ASSAY_OK)
+        answers_warn("audit", m->c, audit_recipe_name(recipe).s, answer.o,
+                     answer.lse, " (a kernel of the recipe gives the same)");
     const struct assay_answered emulated = { answer.o, answer.lse },
                                 exact = { m->exact.o, m->exact.lse };
     if (st == ASSAY_OK)
@@ -255,6 +258,21 @@ static enum assay_status measure_n_eff(const struct measuring *m,
     return st;
 }
 
+static enum assay_status exact_f64(struct measuring *m, struct assay_error *err)
+{
+    const struct assay_problem *p = &m->c->problem;
+    const int64_t n = assay_problem_o_elems(p);
+    struct assay_exact *e = &m->exact;
+    enum assay_status st =
+        assay_alloc("exact output", n, sizeof *e->o64, &e->o64, err);
+    if (st == ASSAY_OK)
+        st = assay_attention_f64(p, m->in.q, m->in.k, m->in.v, e->o64, e->lse,
+                                 m->run, err);
+    for (int64_t i = 0; st == ASSAY_OK && i < n; i++)
+        e->o[i] = (float)e->o64[i];
+    return st;
+}
+
 static enum assay_status get_exact(struct measuring *m, struct assay_error *err)
 {
     const struct assay_problem *p = &m->c->problem;
@@ -267,8 +285,9 @@ static enum assay_status get_exact(struct measuring *m, struct assay_error *err)
         (st = assay_alloc("exact LSE", assay_problem_rows(p), sizeof *e->lse,
                           &e->lse, err)) != ASSAY_OK)
         return st;
-    return assay_attention_f32(p, m->in.q, m->in.k, m->in.v, e->o, e->lse,
-                               m->run, err);
+    return m->options->f64 ? exact_f64(m, err)
+                           : assay_attention_f32(p, m->in.q, m->in.k, m->in.v,
+                                                 e->o, e->lse, m->run, err);
 }
 
 enum assay_status audit_measure(const struct audit_options *options,
@@ -290,8 +309,10 @@ enum assay_status audit_measure(const struct audit_options *options,
     if (!out->name || !out->source || !out->results)
         st = assay_fail(err, ASSAY_MEMORY, "no memory for %s's figures",
                         c->name);
-    if (st == ASSAY_OK && (st = get_exact(&m, err)) == ASSAY_OK &&
-        (st = measure_n_eff(&m, err)) == ASSAY_OK)
+    if (st == ASSAY_OK && (st = get_exact(&m, err)) == ASSAY_OK)
+        answers_warn("audit", c, "exact", m.exact.o, m.exact.lse,
+                     held || options->f64 ? "" : ANSWERS_TRY_F64);
+    if (st == ASSAY_OK && (st = measure_n_eff(&m, err)) == ASSAY_OK)
         st = measure_all(&m, err);
     assay_exact_free(&m.exact);
     assay_inputs_free(&m.in);

@@ -129,6 +129,11 @@ enum assay_status assay_set_read_answer(const struct assay_set *set, size_t i,
                                         struct assay_answer *out,
                                         struct assay_error *err);
 
+/* Checks the content hash, which covers names, attributes, types, shapes and
+ * the hashes that datasets have; reads no data. ASSAY_FORMAT. */
+enum assay_status assay_set_check_content(const struct assay_set *set,
+                                          struct assay_error *err);
+
 /* Checks the hash of every dataset and the content hash; `each` as in
  * h5_check_hashes. */
 enum assay_status assay_set_check(const struct assay_set *set,

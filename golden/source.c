@@ -235,6 +235,33 @@ static const char *dist_globs(const struct source_options *o)
     return o->dist && strcmp(o->dist, "all") == 0 ? "*" : o->dist;
 }
 
+/* A shape in each of the distributions that a list selects. One that cannot be
+ * made in it is told and left out, if others can. */
+static enum assay_status add_distributions(struct source *s, const char *list,
+                                           struct assay_problem_line *line,
+                                           const struct assay_format *word,
+                                           const char *text,
+                                           struct assay_error *err)
+{
+    struct assay_error why[ASSAY_DISTRIBUTIONS];
+    const size_t before = s->n;
+    int failed = 0;
+    for (int i = 0; i < names_distributions.count; i++) {
+        if (!select_has(list, names_distributions.names[i]))
+            continue;
+        snprintf(line->name, sizeof line->name, "%s",
+                 names_distributions.names[i]);
+        enum assay_status st = add_made(s, line, word, text, &why[failed]);
+        failed += st == ASSAY_SHAPE;
+        if (st != ASSAY_OK && st != ASSAY_SHAPE)
+            return assay_fail(err, st, "%s", why[failed].text);
+    }
+    for (int i = 0; s->n > before && i < failed; i++)
+        fprintf(stderr, "assay: shape %s: left out: %s\n", text, why[i].text);
+    return s->n > before ? ASSAY_OK
+                         : assay_fail(err, ASSAY_SHAPE, "%s", why[0].text);
+}
+
 /* One shape, in each of the distributions. */
 static enum assay_status add_shape_cases(struct source *s,
                                          const struct source_options *o,
@@ -262,14 +289,7 @@ static enum assay_status add_shape_cases(struct source *s,
     line.seeded = true;
     if (line.name[0])
         return add_made(s, &line, word, text, err);
-    for (int i = 0; st == ASSAY_OK && i < names_distributions.count; i++) {
-        if (!select_has(dist_globs(o), names_distributions.names[i]))
-            continue;
-        snprintf(line.name, sizeof line.name, "%s",
-                 names_distributions.names[i]);
-        st = add_made(s, &line, word, text, err);
-    }
-    return st;
+    return add_distributions(s, dist_globs(o), &line, word, text, err);
 }
 
 enum assay_status source_open(const struct source_options *o, const char *out,

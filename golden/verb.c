@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,12 @@ void verb_say(const char *verb, const char *sentence)
 }
 
 const char *verb_program = "assay";
+
+void verb_limit_threads(void)
+{
+    if (omp_get_max_threads() > VERB_MOST_THREADS)
+        omp_set_num_threads(VERB_MOST_THREADS);
+}
 
 int verb_fail(const char *verb, const struct assay_error *err)
 {

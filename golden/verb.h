@@ -15,6 +15,11 @@ enum { EXIT_WRONG = 1, EXIT_NOTHING_RAN = 77 };
 /* How the program was called, for lines that repeat a run. */
 extern const char *verb_program;
 
+/* The most threads that --threads takes; OMP_NUM_THREADS is cut to it, since
+ * more of them overflow the stack. */
+enum { VERB_MOST_THREADS = 4096 };
+void verb_limit_threads(void);
+
 /* Prints "assay VERB: sentence" to stderr, one line whatever is in it: names
  * in a sentence come from files, and terminals obey control characters. */
 void verb_say(const char *verb, const char *sentence);

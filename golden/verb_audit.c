@@ -20,7 +20,7 @@ struct options {
     struct source_options source;
     const char *recipe, *recipe_file, *cases, *transport;
     enum form form;
-    bool stages;
+    bool stages, f64;
     int ranks, worst, threads;
 };
 
@@ -29,6 +29,7 @@ enum {
     KEY_RECIPE_FILE,
     KEY_CASE,
     KEY_STAGES,
+    KEY_PRECISION,
     KEY_TRANSPORT,
     KEY_RANKS,
     KEY_WORST,
@@ -50,6 +51,8 @@ static const struct argp_option keys[] = {
       "which stage costs what: each alone, and all but it; twelve more "
       "emulations of each recipe",
       0 },
+    { "precision", KEY_PRECISION, "f32|f64", 0,
+      "sums of the exact answer; default f32, or what a golden set has", 0 },
     { "transport", KEY_TRANSPORT, "LIST", 0,
       "what the recipe costs behind these codecs or profiles, names and globs, "
       "or all; `assay list transports` lists them",
@@ -70,6 +73,7 @@ static const struct argp_option keys[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     static const char *const forms[] = { "table", "markdown", "csv", "json" };
+    static const char *const precisions[] = { "f32", "f64" };
     static const char *const ranks[] = { "2", "4", "8" };
     struct options *o = state->input;
     switch (key) {
@@ -77,6 +81,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_RECIPE_FILE: o->recipe_file = arg; break;
     case KEY_CASE: o->cases = arg; break;
     case KEY_STAGES: o->stages = true; break;
+    case KEY_PRECISION:
+        o->f64 = verb_word(state, "--precision", arg, precisions, 2) == 1;
+        break;
     case KEY_TRANSPORT:
         o->transport = strcmp(arg, "all") == 0 ? "*" : arg;
         break;
@@ -207,7 +214,13 @@ static enum assay_status open_inputs(struct audit *a, struct assay_error *err)
                           : o->heads.has_mask ? "--mask"
                                               : "--softmax-scale",
                           o->files[0]);
-    return assay_set_open(o->files[0], &a->set, err);
+    if (a->o->f64)
+        return assay_fail(err, ASSAY_USAGE,
+                          "--precision is for exact answers that are computed; "
+                          "%s has them",
+                          o->files[0]);
+    enum assay_status st = assay_set_open(o->files[0], &a->set, err);
+    return st == ASSAY_OK ? assay_set_check_content(a->set, err) : st;
 }
 
 static size_t case_count(const struct audit *a)
@@ -259,6 +272,7 @@ static enum assay_status choose(struct audit *a, struct assay_error *err)
     enum assay_status st;
     a->options.recipes = a->recipes;
     a->options.stages = a->o->stages;
+    a->options.f64 = a->o->f64;
     if ((st = choose_transports(a, err)) != ASSAY_OK ||
         (st = open_inputs(a, err)) != ASSAY_OK ||
         (st = check_cases(a, err)) != ASSAY_OK)
@@ -346,6 +360,8 @@ static char *command_text(const struct options *o)
         fprintf(out, " --case %s", o->cases);
     if (o->stages)
         fputs(" --stages", out);
+    if (o->f64)
+        fputs(" --precision f64", out);
     if (o->transport)
         fprintf(out, " --transport %s --ranks %d", o->transport,
                 o->ranks ? o->ranks : 2);

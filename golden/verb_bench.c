@@ -121,6 +121,11 @@ static enum assay_status choose(const struct options *o, struct bench *b,
                         "takes sizes, not \"%.60s\"",
                         o->shape);
     b->p = line.problem;
+    if (st == ASSAY_OK && (b->p.nq < 1 || b->p.nk < 1))
+        st = assay_fail(err, ASSAY_SHAPE,
+                        "a benchmark needs at least one query and one key, "
+                        "not \"%.60s\"",
+                        o->shape);
     for (int i = 0; st == ASSAY_OK && i < o->n_topics; i++) {
         st = names_find(&names_benches, o->topics[i], &topic, err);
         if (st == ASSAY_OK)

@@ -123,31 +123,6 @@ struct generate {
     struct assay_set_writer *writer;
 };
 
-/* How many values are no numbers; -inf is one where a row sees no key. */
-static int64_t not_finite(const struct assay_problem *p, const float *o,
-                          const double *lse)
-{
-    int64_t bad = 0;
-    for (int64_t i = 0; i < assay_problem_o_elems(p); i++)
-        bad += !isfinite(o[i]);
-    for (int64_t r = 0; r < assay_problem_rows(p); r++)
-        bad += assay_problem_visible(p, r % p->nq) > 0 && !isfinite(lse[r]);
-    return bad;
-}
-
-/* Legal, and worth knowing: such rows say little about a kernel. */
-static void warn_not_finite(const struct assay_case *c, const char *answer,
-                            const float *o, const double *lse,
-                            const char *advice)
-{
-    int64_t bad = not_finite(&c->problem, o, lse);
-    if (bad > 0)
-        fprintf(stderr,
-                "assay generate: %s: the %s answer has %" PRId64
-                " values of O and LSE that are not finite%s\n",
-                c->name, answer, bad, advice);
-}
-
 /* The recipes that are defined for a head; the others are told. */
 static size_t applicable(const struct generate *g, const char *name,
                          const struct assay_problem *p,
@@ -208,13 +183,12 @@ static enum assay_status do_case(struct generate *g, struct assay_case *c,
                             err);
     progress_end(&progress);
     if (st == ASSAY_OK) {
-        warn_not_finite(c, "exact", exact.o, exact.lse,
-                        g->o->f64 ? ""
-                                  : " (scores may overflow binary32; try "
-                                    "--precision f64)");
+        answers_warn("generate", c, "exact", exact.o, exact.lse,
+                     g->o->f64 ? "" : ANSWERS_TRY_F64);
         for (size_t i = 0; i < n; i++)
-            warn_not_finite(c, recipes[i]->name, answers[i].o, answers[i].lse,
-                            " (a kernel of the recipe gives the same)");
+            answers_warn("generate", c, recipes[i]->name, answers[i].o,
+                         answers[i].lse,
+                         " (a kernel of the recipe gives the same)");
     }
     if (st == ASSAY_OK)
         st = assay_set_add(g->writer, c, &exact, answers, n, err);

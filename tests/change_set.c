@@ -6,6 +6,7 @@
  * makes every hash right again: a lie that only remaking the answer can see.
  * change_set SET.h5 define GROUP FROM TO: changes the text of the attribute
  * "definition" of a recipe, wherever FROM stands in it.
+ * change_set SET.h5 scale CASE X: its softmax scale, and no hash.
  */
 #include <hdf5.h>
 #include <math.h>
@@ -68,6 +69,18 @@ static int define(const char *path, char **words)
     return H5Fclose(file) < 0 ? 99 : 0;
 }
 
+static int put_scale(const char *path, const char *in, double scale)
+{
+    struct assay_error err;
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+          group = H5Gopen2(file, in, H5P_DEFAULT);
+    if (H5Adelete(group, "softmax_scale") < 0 ||
+        h5_write_real(path, group, "softmax_scale", scale, &err) != ASSAY_OK)
+        return 99;
+    H5Gclose(group);
+    return H5Fclose(file) < 0 ? 99 : 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4)
@@ -75,6 +88,8 @@ int main(int argc, char **argv)
     const bool lie = strcmp(argv[2], "replace") == 0;
     char hex[H5_HASH_CHARS + 1];
     h5_init();
+    if (argc == 5 && strcmp(argv[2], "scale") == 0)
+        return put_scale(argv[1], argv[3], atof(argv[4]));
     if (argc == 6 && strcmp(argv[2], "define") == 0)
         return define(argv[1], argv + 3);
     hid_t file = H5Fopen(argv[1], H5F_ACC_RDWR, H5P_DEFAULT);
