@@ -2,6 +2,7 @@
  *
  * The figures of one case: each recipe, alone and behind each transport.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,25 @@ void audit_case_free(struct audit_case *c)
     *c = (struct audit_case){ 0 };
 }
 
+/* Two answers that are both NaN are alike, but there is nothing to rank a
+ * recipe by: no figures where the exact answer of heads h0 .. h1 - 1 is not
+ * finite. */
+static void void_not_finite(const struct measuring *m, int64_t h0, int64_t h1,
+                            struct assay_distance *d)
+{
+    const struct assay_problem *p = &m->c->problem;
+    bool lse = true;
+    if (d->nonfinite_b > 0)
+        d->cosine = d->worst_row_cosine = d->mae = d->max_error = d->rel_l2 =
+            d->norm_ratio = NAN;
+    for (int64_t r = 0; r < assay_problem_rows(p); r++)
+        if (r / p->nq % p->hq >= h0 && r / p->nq % p->hq < h1 &&
+            assay_problem_visible(p, r % p->nq) > 0)
+            lse &= isfinite(m->exact.lse[r]);
+    if (!lse)
+        d->lse_max = d->lse_mean = NAN;
+}
+
 /* Distances of every query head; batches count as one. */
 static enum assay_status measure_heads(const struct measuring *m,
                                        struct assay_answered of,
@@ -49,11 +69,16 @@ static enum assay_status measure_heads(const struct measuring *m,
                           &out->heads, err)) != ASSAY_OK)
         goto out;
     assay_rows_compare(p, of.o, m->exact.o, rows);
-    for (int64_t h = 0; h < p->hq; h++)
+    for (int64_t h = 0; h < p->hq; h++) {
         assay_distance(p, of.o, m->exact.o, rows, of.lse, m->exact.lse, h,
                        h + 1, &out->heads[h]);
+        void_not_finite(m, h, h + 1, &out->heads[h]);
+    }
     assay_distance(p, of.o, m->exact.o, rows, of.lse, m->exact.lse, 0, p->hq,
                    &out->figures.distance);
+    void_not_finite(m, 0, p->hq, &out->figures.distance);
+    if (isnan(out->figures.distance.rel_l2))
+        out->figures.v_amplification = NAN;
 out:
     assay_free(rows);
     return st;
