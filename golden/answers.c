@@ -24,6 +24,26 @@ static enum assay_status exact_f64(const struct assay_problem *p,
     return st;
 }
 
+enum assay_status answers_exact_only(const struct assay_problem *p,
+                                     const struct assay_inputs *in, bool f64,
+                                     const struct assay_run *run,
+                                     struct assay_exact *out,
+                                     struct assay_error *err)
+{
+    enum assay_status st;
+    *out = (struct assay_exact){ 0 };
+    if ((st = assay_alloc("exact output", assay_problem_o_elems(p),
+                          sizeof *out->o, &out->o, err)) == ASSAY_OK &&
+        (st = assay_alloc("LSE", assay_problem_rows(p), sizeof *out->lse,
+                          &out->lse, err)) == ASSAY_OK)
+        st = f64 ? exact_f64(p, in, run, out, err)
+                 : assay_attention_f32(p, in->q, in->k, in->v, out->o, out->lse,
+                                       run, err);
+    if (st != ASSAY_OK)
+        assay_exact_free(out);
+    return st;
+}
+
 enum assay_status answers_exact(const struct assay_problem *p,
                                 const struct assay_inputs *in, bool f64,
                                 const struct assay_run *run,
@@ -31,28 +51,17 @@ enum assay_status answers_exact(const struct assay_problem *p,
                                 struct assay_error *err)
 {
     const int64_t heads = p->b * p->hq;
-    enum assay_status st;
-    *out = (struct assay_exact){ 0 };
-    if ((st = assay_alloc("exact output", assay_problem_o_elems(p),
-                          sizeof *out->o, &out->o, err)) != ASSAY_OK ||
-        (st = assay_alloc("LSE", assay_problem_rows(p), sizeof *out->lse,
-                          &out->lse, err)) != ASSAY_OK ||
+    enum assay_status st = answers_exact_only(p, in, f64, run, out, err);
+    if (st == ASSAY_OK &&
         (st = assay_alloc("error bars", heads, sizeof *out->bar_o, &out->bar_o,
-                          err)) != ASSAY_OK ||
+                          err)) == ASSAY_OK &&
         (st = assay_alloc("error bars", heads, sizeof *out->bar_lse,
-                          &out->bar_lse, err)) != ASSAY_OK)
-        goto out;
-    st = f64 ? exact_f64(p, in, run, out, err)
-             : assay_attention_f32(p, in->q, in->k, in->v, out->o, out->lse,
-                                   run, err);
-    if (st == ASSAY_OK && f64)
-        st = assay_error_bar_f64(p, in->q, in->k, in->v, out->o64, out->lse,
-                                 ANSWERS_BAR_ROWS, out->bar_o, out->bar_lse,
-                                 run, err);
-    else if (st == ASSAY_OK)
-        st = assay_error_bar_f32(p, in->q, in->k, in->v, out->o, out->lse,
-                                 out->bar_o, out->bar_lse, run, err);
-out:
+                          &out->bar_lse, err)) == ASSAY_OK)
+        st = f64 ? assay_error_bar_f64(p, in->q, in->k, in->v, out->o64,
+                                       out->lse, ANSWERS_BAR_ROWS, out->bar_o,
+                                       out->bar_lse, run, err)
+                 : assay_error_bar_f32(p, in->q, in->k, in->v, out->o, out->lse,
+                                       out->bar_o, out->bar_lse, run, err);
     if (st != ASSAY_OK)
         assay_exact_free(out);
     return st;

@@ -18,6 +18,13 @@ enum assay_status answers_exact(const struct assay_problem *p,
                                 struct assay_exact *out,
                                 struct assay_error *err);
 
+/* The same without error bars, which cost more than the answer. */
+enum assay_status answers_exact_only(const struct assay_problem *p,
+                                     const struct assay_inputs *in, bool f64,
+                                     const struct assay_run *run,
+                                     struct assay_exact *out,
+                                     struct assay_error *err);
+
 /* Payloads and emulated answer; no jitter. Free with assay_answer_free, also
  * after a failure. */
 enum assay_status answers_emulated(const struct assay_recipe *recipe,

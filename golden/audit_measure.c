@@ -283,36 +283,13 @@ static enum assay_status measure_n_eff(const struct measuring *m,
     return st;
 }
 
-static enum assay_status exact_f64(struct measuring *m, struct assay_error *err)
-{
-    const struct assay_problem *p = &m->c->problem;
-    const int64_t n = assay_problem_o_elems(p);
-    struct assay_exact *e = &m->exact;
-    enum assay_status st =
-        assay_alloc("exact output", n, sizeof *e->o64, &e->o64, err);
-    if (st == ASSAY_OK)
-        st = assay_attention_f64(p, m->in.q, m->in.k, m->in.v, e->o64, e->lse,
-                                 m->run, err);
-    for (int64_t i = 0; st == ASSAY_OK && i < n; i++)
-        e->o[i] = (float)e->o64[i];
-    return st;
-}
-
 static enum assay_status get_exact(struct measuring *m, struct assay_error *err)
 {
     const struct assay_problem *p = &m->c->problem;
-    struct assay_exact *e = &m->exact;
-    enum assay_status st;
-    if (m->held)
-        return assay_set_read_exact(m->held->set, m->held->index, p, e, err);
-    if ((st = assay_alloc("exact output", assay_problem_o_elems(p),
-                          sizeof *e->o, &e->o, err)) != ASSAY_OK ||
-        (st = assay_alloc("exact LSE", assay_problem_rows(p), sizeof *e->lse,
-                          &e->lse, err)) != ASSAY_OK)
-        return st;
-    return m->options->f64 ? exact_f64(m, err)
-                           : assay_attention_f32(p, m->in.q, m->in.k, m->in.v,
-                                                 e->o, e->lse, m->run, err);
+    return m->held ? assay_set_read_exact(m->held->set, m->held->index, p,
+                                          &m->exact, err)
+                   : answers_exact_only(p, &m->in, m->options->f64, m->run,
+                                        &m->exact, err);
 }
 
 enum assay_status audit_measure(const struct audit_options *options,
