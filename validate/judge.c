@@ -41,7 +41,7 @@ struct judging {
     const struct candidate *c;
     const struct assay_answer *e;
     struct assay_row *rows; /* C against E */
-    bool *head_failed;      /* [b, hq] */
+    uint32_t *heads; /* [b, hq], bits of the gates that failed there */
     struct gate_result *gates;
 };
 
@@ -54,7 +54,7 @@ static bool offer(struct judging *j, enum gate gate, double value,
     if (!(value <= gate_rows[gate].limit)) {
         g->pass = false;
         if (at.h >= 0)
-            j->head_failed[at.b * j->p->hq + at.h] = true;
+            j->heads[at.b * j->p->hq + at.h] |= 1u << gate;
     }
     if (isnan(g->value) || value <= g->value)
         return false;
@@ -114,7 +114,7 @@ static void judge_finite(struct judging *j)
         if (bad == 0)
             j->gates[GATE_FINITE].at = at;
         bad += j->rows[r].mismatched + lse;
-        j->head_failed[at.b * p->hq + at.h] = true;
+        j->heads[at.b * p->hq + at.h] |= 1u << GATE_FINITE;
     }
     j->gates[GATE_FINITE].value = (double)bad;
     j->gates[GATE_FINITE].pass = bad == 0;
@@ -259,7 +259,7 @@ static void conclude(const struct judging *j, struct result *out)
         if (!j->gates[g].pass && g != told)
             append(out, n++ ? ", " : "; also fails: ", gate_rows[g].name);
     for (int64_t bh = 0; bh < j->p->b * j->p->hq; bh++)
-        out->heads_failed += j->head_failed[bh];
+        out->heads_failed += j->heads[bh] != 0;
 }
 
 /* A kernel much nearer to the exact answer than its recipe is may be right for
@@ -280,7 +280,7 @@ static void spread_integrity(struct judging *j)
     if (!j->gates[GATE_INTEGRITY].pass &&
         integrity_verdict(j->c, assay_problem_rows(p)) != VERDICT_UNWRITTEN)
         for (int64_t bh = 0; bh < p->b * p->hq; bh++)
-            j->head_failed[bh] = true;
+            j->heads[bh] |= 1u << GATE_INTEGRITY;
 }
 
 static enum assay_status distances(const struct judging *j,
@@ -324,10 +324,10 @@ enum assay_status judge(const struct assay_problem *p,
     if ((st = assay_alloc("row figures", assay_problem_rows(p), sizeof *j.rows,
                           &j.rows, err)) != ASSAY_OK)
         return st;
-    if ((st = assay_alloc("head flags", heads, sizeof *j.head_failed,
-                          &j.head_failed, err)) != ASSAY_OK)
+    if ((st = assay_alloc("head flags", heads, sizeof *j.heads, &j.heads,
+                          err)) != ASSAY_OK)
         goto out;
-    memset(j.head_failed, 0, (size_t)heads * sizeof *j.head_failed);
+    memset(j.heads, 0, (size_t)heads * sizeof *j.heads);
     assay_rows_compare(p, c->o, e->o, j.rows);
     judge_integrity(&j);
     judge_finite(&j);
@@ -338,10 +338,12 @@ enum assay_status judge(const struct assay_problem *p,
     out->judged = true;
     out->heads = heads;
     conclude(&j, out);
+    if (out->head_gates)
+        memcpy(out->head_gates, j.heads, (size_t)heads * sizeof *j.heads);
     st = distances(&j, x, out, err);
     suspect_form(out);
 out:
     assay_free(j.rows);
-    assay_free(j.head_failed);
+    assay_free(j.heads);
     return st;
 }

@@ -56,6 +56,8 @@ struct result {
     bool judged;      /* gates and distances hold something */
     struct gate_result gates[GATES];
     int64_t heads, heads_failed;
+    uint32_t *head_gates; /* [b, hq], bits of the gates that failed in each
+                             head; the caller's, or NULL */
     struct assay_distance build, recipe_distance, total;
 };
 
