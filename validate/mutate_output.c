@@ -214,6 +214,25 @@ MUTATE(rows_zero)
     return ASSAY_OK;
 }
 
+/* Of the 16 rows after row i the one that is most unlike it. */
+static int64_t most_unlike(const struct mutant *m, int64_t bh, int64_t i)
+{
+    const float *x = good_row(m, bh, i);
+    int64_t found = i + 1;
+    double most = -1;
+    for (int64_t k = i + 1; k < problem(m)->nq && k <= i + 16; k++) {
+        const float *y = good_row(m, bh, k);
+        double d2 = 0;
+        for (int64_t c = 0; c < problem(m)->dv; c++)
+            d2 += ((double)x[c] - y[c]) * ((double)x[c] - y[c]);
+        if (d2 > most) {
+            most = d2;
+            found = k;
+        }
+    }
+    return found;
+}
+
 MUTATE(rows_swapped)
 {
     const int64_t i = problem(m)->nq / 2;
@@ -221,8 +240,9 @@ MUTATE(rows_swapped)
     (void)strength, UNUSED(err);
     m->applies = problem(m)->nq > i + 1;
     for (int64_t bh = 0; m->applies && bh < heads(m); bh++) {
-        memcpy(row(m, bh, i), good_row(m, bh, i + 1), bytes);
-        memcpy(row(m, bh, i + 1), good_row(m, bh, i), bytes);
+        const int64_t other = most_unlike(m, bh, i);
+        memcpy(row(m, bh, i), good_row(m, bh, other), bytes);
+        memcpy(row(m, bh, other), good_row(m, bh, i), bytes);
     }
     return ASSAY_OK;
 }
@@ -486,6 +506,8 @@ MUTATE(truncated)
     return ASSAY_OK;
 }
 
+/* Away from zero: towards it, the step below a power of two is half as large.
+ */
 MUTATE(one_ulp)
 {
     const struct assay_format *out =
@@ -498,7 +520,7 @@ MUTATE(one_ulp)
         float *x = m->o + mutant_row(m, r);
         for (int64_t c = 0; c < problem(m)->dv; c++)
             if ((r * problem(m)->dv + c) % (int64_t)strength == 0)
-                x[c] += (float)assay_format_ulp(out, x[c]);
+                x[c] += copysignf((float)assay_format_ulp(out, x[c]), x[c]);
     }
     return ASSAY_OK;
 }
