@@ -10,7 +10,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/prove_report.c validate/report.c \
 	validate/report.h validate/report_json.c validate/report_table.c \
 	validate/result.h validate/run_case.c \
-	validate/run_case.h validate/verb_prove.c validate/verb_validate.c \
+	validate/run_case.h validate/topics.c validate/topics.h \
+	validate/verb_prove.c validate/verb_validate.c \
 	validate/verdict.def
 validate_libvalidate_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DASSAY_MODULE_DIR='"$(moduledir)"'
