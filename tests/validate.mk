@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Tests of validate/ and of the program as a whole.
-check_programs_validate = tests/check_judge tests/check_child
+check_programs_validate = tests/check_judge tests/check_child \
+	tests/check_mutation
 tests_check_judge_SOURCES = tests/check_judge.c tests/check_assay.c
 tests_check_judge_CPPFLAGS = $(tests_cppflags)
 tests_check_judge_CFLAGS = $(tests_cflags)
@@ -10,7 +11,13 @@ tests_check_child_CPPFLAGS = $(tests_cppflags)
 tests_check_child_CFLAGS = $(tests_cflags)
 tests_check_child_LDADD = validate/libvalidate.la $(tests_golden)
 
+tests_check_mutation_SOURCES = tests/check_mutation.c tests/check_assay.c
+tests_check_mutation_CPPFLAGS = $(tests_cppflags)
+tests_check_mutation_CFLAGS = $(tests_cflags)
+tests_check_mutation_LDADD = validate/libvalidate.la $(tests_golden)
+
 program_tests = tests/faulty.test tests/hygiene.test tests/own_kernel.test \
+	tests/prove.test \
 	tests/readme.test tests/recipes.test tests/shapes.test
 TESTS += $(program_tests)
 EXTRA_DIST += $(program_tests) tests/packed_module.c
