@@ -121,7 +121,10 @@ enum assay_status assay_set_create(const char *path,
             ASSAY_OK ||
         (st = write_provenance(path, w->id, provenance, err)) != ASSAY_OK ||
         (st = h5_create_group(path, w->id, "cases", &w->cases, err)) !=
-            ASSAY_OK) {
+            ASSAY_OK ||
+        (provenance->limits &&
+         (st = h5_write_text(path, w->cases, "limits", provenance->limits,
+                             err)) != ASSAY_OK)) {
         assay_set_abandon(w);
         return st;
     }

@@ -75,7 +75,8 @@ static struct result judged(void)
 {
     struct result r = { .recipe = answer.recipe };
     ck_assert_int_eq(
-        judge(&problem, answer.recipe, &candidate, &answer, &exact, &r, NULL),
+        judge(&(struct subject){ &problem, &answer, &exact }, &candidate, NULL,
+              &r, NULL),
         ASSAY_OK);
     return r;
 }
