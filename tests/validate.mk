@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 # Tests of validate/ and of the program as a whole.
-check_programs_validate = tests/check_judge tests/check_child
+check_programs_validate = tests/check_judge tests/check_gates tests/check_child
 tests_check_judge_SOURCES = tests/check_judge.c tests/check_assay.c
 tests_check_judge_CPPFLAGS = $(tests_cppflags)
 tests_check_judge_CFLAGS = $(tests_cflags)
 tests_check_judge_LDADD = validate/libvalidate.la $(tests_golden)
+tests_check_gates_SOURCES = tests/check_gates.c tests/check_assay.c
+tests_check_gates_CPPFLAGS = $(tests_cppflags)
+tests_check_gates_CFLAGS = $(tests_cflags)
+tests_check_gates_LDADD = validate/libvalidate.la $(tests_golden)
 tests_check_child_SOURCES = tests/check_child.c tests/check_assay.c
 tests_check_child_CPPFLAGS = $(tests_cppflags)
 tests_check_child_CFLAGS = $(tests_cflags)
