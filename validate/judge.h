@@ -7,7 +7,7 @@
 #define ASSAY_JUDGE_H
 
 #include "validate/result.h"
-#include "validate/sketch.h"
+#include "golden/sketch.h"
 
 /* The limits of gate.def. */
 void limits_default(struct limit limits[GATES]);

@@ -11,7 +11,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/module.c validate/module.h validate/report.c \
 	validate/report.h validate/report_json.c validate/report_table.c \
 	validate/result.h validate/run_case.c \
-	validate/run_case.h validate/sketch.c validate/sketch.h \
+	validate/run_case.h \
 	validate/verb_validate.c validate/verdict.def
 validate_libvalidate_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DASSAY_MODULE_DIR='"$(moduledir)"'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "validate/sketch.h"
+#include "golden/sketch.h"
 
 #include <stdio.h>
 #include <string.h>
