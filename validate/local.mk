@@ -3,6 +3,9 @@ noinst_LTLIBRARIES += validate/libvalidate.la
 validate_libvalidate_la_SOURCES = \
 	validate/buffers.c validate/buffers.h \
 	validate/device.c validate/device.h \
+	validate/doctor.c validate/doctor.def validate/doctor.h \
+	validate/doctor_offset.def validate/doctor_predict.c \
+	validate/doctor_predict.h \
 	validate/gate.def validate/judge.c validate/judge.h \
 	validate/module.c validate/module.h validate/report.c \
 	validate/report.h validate/report_json.c validate/report_table.c \
