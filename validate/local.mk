@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += validate/libvalidate.la
 validate_libvalidate_la_SOURCES = \
-	validate/buffers.c validate/buffers.h \
-	validate/device.c validate/device.h \
+	validate/buffers.c validate/buffers.h validate/device.c \
+	validate/device.h validate/doctor.c validate/doctor.def \
+	validate/doctor.h validate/doctor_offset.def \
+	validate/doctor_predict.c validate/doctor_predict.h \
 	validate/gate.def validate/gates.c validate/gates.h \
-	validate/gates_rows.c validate/gates_twin.c \
-	validate/judge.c validate/judge.h validate/limit_source.def \
-	validate/limits.c validate/limits.h \
-	validate/quarantine.c validate/quarantine.h \
-	validate/module.c validate/module.h validate/report.c \
+	validate/gates_rows.c validate/gates_twin.c validate/judge.c \
+	validate/judge.h validate/limit_source.def validate/limits.c \
+	validate/limits.h validate/module.c validate/module.h \
+	validate/quarantine.c validate/quarantine.h validate/report.c \
 	validate/report.h validate/report_json.c validate/report_table.c \
-	validate/result.h validate/run_case.c \
-	validate/run_case.h \
+	validate/result.h validate/run_case.c validate/run_case.h \
 	validate/verb_validate.c validate/verdict.def
 validate_libvalidate_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DASSAY_MODULE_DIR='"$(moduledir)"'
