@@ -3,8 +3,14 @@ noinst_LTLIBRARIES += validate/libvalidate.la
 validate_libvalidate_la_SOURCES = \
 	validate/buffers.c validate/buffers.h \
 	validate/device.c validate/device.h \
-	validate/gate.def validate/judge.c validate/judge.h \
-	validate/module.c validate/module.h validate/report.c \
+	validate/gate.def validate/heat.c validate/heat.def validate/heat.h \
+	validate/judge.c validate/judge.h \
+	validate/locate.c validate/locate.h validate/locate_channels.c \
+	validate/locate_key_sets.c validate/locate_keys.c \
+	validate/locate_keys.h validate/locate_rows.c \
+	validate/locate_scene.h validate/locate_values.c validate/locate_ways.c \
+	validate/module.c validate/module.h validate/pattern.def \
+	validate/report.c \
 	validate/report.h validate/report_json.c validate/report_table.c \
 	validate/result.h validate/run_case.c \
 	validate/run_case.h validate/verb_validate.c validate/verdict.def
