@@ -182,20 +182,24 @@ static void print_legend(bool blocks, int width, FILE *out)
     fputc('\n', out);
 }
 
-static void print_title(const struct heat *h, FILE *out)
+static void print_title(const struct heat *h, int width, FILE *out)
 {
+    static const char title[] = "Worst part used of what is allowed:";
     const bool heads = h->kind == HEAT_HEADS_BY_ROWS;
-    fprintf(out, "Worst part used of what is allowed: %s down, %s across",
-            heads ? "heads" : "rows", heads ? "rows" : "channels");
+    char axes[64];
+    int n = snprintf(axes, sizeof axes, "%s down, %s across",
+                     heads ? "heads" : "rows", heads ? "rows" : "channels");
     if (h->column_step > 1)
-        fprintf(out, " (%" PRId64 " to a character)", h->column_step);
-    fputc('\n', out);
+        n += snprintf(axes + n, sizeof axes - (size_t)n,
+                      " (%" PRId64 " a column)", h->column_step);
+    fprintf(out, "%s%c%s\n", title, n + (int)sizeof title > width ? '\n' : ' ',
+            axes);
 }
 
 bool heat_print(const struct heat *h, bool blocks, int width, FILE *out)
 {
     const int last = snprintf(NULL, 0, "%" PRId64, h->column_count - 1);
-    print_title(h, out);
+    print_title(h, width, out);
     for (int64_t r = 0; r < h->rows; r++) {
         print_label(h, r, out);
         fputc('|', out);

@@ -238,7 +238,7 @@ static double median(double *x, int64_t n)
 /* One scale for all rows. */
 static void guess_scale(const struct keys *k, struct pattern *best)
 {
-    double scales[LOCATION_KEY_ROWS], sum = 0;
+    double scales[LOCATION_KEY_ROWS] = { 1 }, sum = 0;
     for (int64_t n = 0; n < k->n; n++)
         scales[n] = fit_scale(k, &k->row[n]);
     const double scale = median(scales, k->n);
