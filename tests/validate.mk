@@ -2,7 +2,7 @@
 # Tests of validate/ and of the program as a whole.
 check_programs_validate = \
 	tests/check_judge tests/check_gates tests/check_child \
-	tests/check_doctor
+	tests/check_doctor tests/check_locate
 tests_check_judge_SOURCES = tests/check_judge.c tests/check_assay.c
 tests_check_judge_CPPFLAGS = $(tests_cppflags)
 tests_check_judge_CFLAGS = $(tests_cflags)
@@ -27,3 +27,8 @@ tests_check_doctor_SOURCES = tests/check_doctor.c tests/check_assay.c \
 tests_check_doctor_CPPFLAGS = $(tests_cppflags)
 tests_check_doctor_CFLAGS = $(tests_cflags)
 tests_check_doctor_LDADD = validate/libvalidate.la $(tests_golden)
+
+tests_check_locate_SOURCES = tests/check_locate.c tests/check_assay.c
+tests_check_locate_CPPFLAGS = $(tests_cppflags)
+tests_check_locate_CFLAGS = $(tests_cflags)
+tests_check_locate_LDADD = validate/libvalidate.la $(tests_golden)
