@@ -74,13 +74,13 @@ static void hash_bits(const struct assay_problem *p, const struct candidate *c,
              (unsigned long long)hash.low64);
 }
 
-enum assay_status sketch_make(const struct subject *subject,
+enum assay_status sketch_make(const struct yardstick *against,
                               const struct candidate *c, struct sketch *out,
                               struct assay_error *err)
 {
-    const struct assay_problem *p = subject->problem;
-    const struct assay_answer *e = subject->e;
-    const struct assay_exact *x = subject->x;
+    const struct assay_problem *p = against->problem;
+    const struct assay_answer *e = against->e;
+    const struct assay_exact *x = against->x;
     const size_t rows = (size_t)assay_problem_rows(p),
                  heads = (size_t)(p->b * p->hq);
     enum assay_status st = sketch_new(p, e->recipe, out, err);

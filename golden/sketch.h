@@ -25,7 +25,7 @@ struct candidate {
 };
 
 /* What it is held against. */
-struct subject {
+struct yardstick {
     const struct assay_problem *problem;
     const struct assay_answer *e;
     const struct assay_exact *x;
@@ -51,7 +51,7 @@ struct sketch {
 };
 
 /* Free with sketch_free, also after a failure. */
-enum assay_status sketch_make(const struct subject *subject,
+enum assay_status sketch_make(const struct yardstick *against,
                               const struct candidate *c, struct sketch *out,
                               struct assay_error *err);
 /* Memory for all rows and heads of a problem, zeroed. */

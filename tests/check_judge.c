@@ -77,7 +77,7 @@ static struct result judged(void)
     result_free(&r);
     r = (struct result){ .recipe = answer.recipe };
     ck_assert_int_eq(
-        judge(&(struct subject){ &problem, &answer, &exact }, &candidate, NULL,
+        judge(&(struct yardstick){ &problem, &answer, &exact }, &candidate, NULL,
               &r, NULL),
         ASSAY_OK);
     return r;

@@ -179,14 +179,14 @@ enum assay_status judge_sketch(const struct sketch *s,
     return j.st;
 }
 
-enum assay_status judge(const struct subject *subject,
+enum assay_status judge(const struct yardstick *against,
                         const struct candidate *c,
                         const struct limit limits[GATES], struct result *out,
                         struct assay_error *err)
 {
     struct limit own[GATES];
     struct sketch sketch;
-    enum assay_status st = sketch_make(subject, c, &sketch, err);
+    enum assay_status st = sketch_make(against, c, &sketch, err);
     if (st != ASSAY_OK)
         return st;
     limits_default(own);

@@ -20,7 +20,7 @@ enum assay_status judge_sketch(const struct sketch *s,
                                struct result *out, struct assay_error *err);
 
 /* sketch_make() and judge_sketch(); limits NULL: the default ones. */
-enum assay_status judge(const struct subject *subject,
+enum assay_status judge(const struct yardstick *against,
                         const struct candidate *c,
                         const struct limit limits[GATES], struct result *out,
                         struct assay_error *err);

@@ -242,7 +242,7 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
     if (st == ASSAY_OK && ran) {
         struct limit limits[GATES];
         limits_of(v->limits, r, limits);
-        st = judge(&(struct subject){ &l->c->problem, l->answer, l->exact },
+        st = judge(&(struct yardstick){ &l->c->problem, l->answer, l->exact },
                    &candidate, limits, r, err);
     }
     finish(v, r);
