@@ -64,7 +64,7 @@ void progress_end(struct progress *p)
     p->on = false;
 }
 
-enum { MAX_COLUMNS = 16, LEAST_LONG = 12 };
+enum { MAX_COLUMNS = 32, LEAST_LONG = 12 };
 
 struct table {
     struct libscols_table *own;

@@ -14,9 +14,9 @@ struct bench {
     float *o, *honest; /* honest: E in the output format */
     double *lse;
     struct assay_row *rows;
-    double *moved;   /* [b, hq], in jitters */
-    uint32_t *gates; /* [b, hq] */
-    bool *swept;     /* [b, hq]: observable at the largest strength */
+    double *moved;         /* [b, hq], in jitters */
+    const uint32_t *gates; /* [b, hq], the result's */
+    bool *swept;           /* [b, hq]: observable at the largest strength */
     struct result result;
 };
 
@@ -28,7 +28,7 @@ static void bench_free(struct bench *b)
     assay_free(b->lse);
     assay_free(b->rows);
     assay_free(b->moved);
-    assay_free(b->gates);
+    result_free(&b->result);
     assay_free(b->swept);
 }
 
@@ -65,8 +65,6 @@ static enum assay_status bench_new(struct bench *b, struct assay_error *err)
                           err)) != ASSAY_OK ||
         (st = assay_alloc("head figures", heads_of(b), sizeof *b->moved,
                           &b->moved, err)) != ASSAY_OK ||
-        (st = assay_alloc("head figures", heads_of(b), sizeof *b->gates,
-                          &b->gates, err)) != ASSAY_OK ||
         (st = assay_alloc("head figures", heads_of(b), sizeof *b->swept,
                           &b->swept, err)) != ASSAY_OK)
         return st;
@@ -134,10 +132,12 @@ static enum assay_status try(struct bench *b, const struct mutation *mutation,
         m.lse[r] = (float)m.lse[r];
     m.left.o = m.o;
     m.left.lse = m.lse;
-    b->result = (struct result){ .recipe = e->recipe,
-                                 .problem = *p,
-                                 .head_gates = b->gates };
-    return judge(p, e->recipe, &m.left, e, b->s.x, &b->result, err);
+    result_free(&b->result);
+    b->result = (struct result){ .recipe = e->recipe, .problem = *p };
+    st = judge(&(struct yardstick){ p, e, b->s.x }, &m.left, NULL, &b->result,
+               err);
+    b->gates = b->result.heads_gates;
+    return st;
 }
 
 static bool is_observable(const struct bench *b, int64_t bh)

@@ -69,9 +69,17 @@ static void add_column(struct columns *c, const char *name, int flags)
     c->column[c->n++] = (struct column){ name, flags };
 }
 
+/* A gate without a limit is asked for by one, and prove has none. */
+static bool has_column(int g)
+{
+    return g == GATES || gate_get((enum gate)g)->limit >= 0;
+}
+
 static void add_gates(struct columns *c)
 {
     for (int g = 0; g < GATES; g++) {
+        if (!has_column(g))
+            continue;
         const char *name = gate_get((enum gate)g)->name;
         size_t n = 0;
         for (; name[n] && n + 1 < sizeof c->gates[g]; n++)
@@ -114,7 +122,8 @@ static bool matrix(const struct prove_run *run, bool markdown)
         sheet_cell(&s, "%" PRId64, x.heads);
         sheet_cell(&s, "%" PRId64, x.observable);
         for (int g = 0; g < GATES; g++)
-            sheet_cell(&s, "%" PRId64, x.by[g]);
+            if (has_column(g))
+                sheet_cell(&s, "%" PRId64, x.by[g]);
         sheet_cell(&s, "%" PRId64, x.observable - x.rejected);
         sheet_number(&s, "%.2g",
                      x.observable < x.heads ? x.unseen_moved : (double)NAN);
@@ -140,7 +149,8 @@ static bool honest(const struct prove_run *run, bool markdown)
         sheet_cell(&s, "%s", mutation_at(m)->name);
         sheet_cell(&s, "%" PRId64, x.heads);
         for (int g = 0; g < GATES; g++)
-            sheet_cell(&s, "%" PRId64, x.by[g]);
+            if (has_column(g))
+                sheet_cell(&s, "%" PRId64, x.by[g]);
         sheet_cell(&s, "%" PRId64, x.rejected);
         sheet_cell(&s, "%s", mutation_at(m)->about);
     }
@@ -174,7 +184,8 @@ static bool resolution(const struct prove_run *run, bool markdown)
         sheet_cell(&s, "%s", mutation_at(m)->unit);
         sheet_number(&s, "%.3g", mutation_at(m)->strength);
         for (int g = 0; g <= GATES; g++)
-            sheet_number(&s, "%.2g", x.least[g]);
+            if (has_column(g))
+                sheet_number(&s, "%.2g", x.least[g]);
     }
     return sheet_end(&s);
 }

@@ -56,7 +56,7 @@ static void fill_gate(int i, struct topic_row *r)
 {
     const struct gate_row *g = gate_get((enum gate)i);
     text(r, g->name);
-    real(r, g->limit, true);
+    real(r, g->limit, g->limit >= 0); /* no limit: told */
     real(r, g->factor, g->factor != 0);
     text(r, verdict_get(g->verdict)->name);
     text(r, g->rule);

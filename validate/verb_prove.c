@@ -106,7 +106,8 @@ static enum assay_status write_report(const struct options *o,
 {
     struct temp_file file;
     if (!o->out) {
-        print(run, o->form);
+        if (!print(run, o->form) && !ferror(stdout))
+            return assay_fail(err, ASSAY_MEMORY, "no memory for the report");
         return ASSAY_OK; /* verb_end tells of a bad stdout */
     }
     enum assay_status st = temp_file_begin(o->out, &file, err);
