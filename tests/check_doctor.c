@@ -141,6 +141,8 @@ static struct doctor_input input_of(const struct patient *a)
     return (struct doctor_input){ .p = &a->p,
                                   .recipe = a->recipe,
                                   .payloads = &a->answer.payloads,
+                                  .q = a->in.q,
+                                  .word = a->in.format,
                                   .lse_c = a->c,
                                   .lse_e = a->answer.lse,
                                   .lse_x = a->exact.lse,

@@ -29,6 +29,11 @@ struct doctor_input {
      * (NULL here or in q or k), causes that need scores are not tried.
      * lse_shift NULL: no K mean was taken off. */
     const struct assay_payloads *payloads;
+    /* Inputs [b, nq, hq, dk] and the format that they were words of (NULL:
+     * bf16): what another softmax scale makes of Q where it is folded into it.
+     * q NULL: only scales on the scores are tried. */
+    const float *q;
+    const struct assay_format *word;
     const double *lse_c, *lse_e;
     const double *lse_x;     /* exact; NULL: not known */
     const float *jitter_lse; /* of E */
