@@ -77,9 +77,8 @@ static void fill_maxima(struct patient *a)
           *k = must_alloc((size_t)assay_problem_k_elems(p), sizeof *k);
     assay_payload_values(&x->q, q);
     assay_payload_values(&x->k, k);
-    const double by = a->recipe->scale_applied == ASSAY_APPLIED_Q
-                          ? log(2)
-                          : p->softmax_scale;
+    const double by =
+        a->recipe->scale_applied == ASSAY_APPLIED_Q ? log(2) : p->softmax_scale;
     for (int64_t r = 0; r < a->rows; r++) {
         const int64_t i = r % p->nq, h = r / p->nq % p->hq,
                       b = r / p->nq / p->hq;
@@ -196,8 +195,7 @@ enum { WARDS = sizeof wards / sizeof *wards };
 
 static void ward_new(struct patient *a, int i)
 {
-    const struct assay_problem p = { 1,  4,  2,  96,
-                                     160, 64, 64, wards[i].mask,
+    const struct assay_problem p = { 1,    4, 2, 96, 160, 64, 64, wards[i].mask,
                                      0.125 };
     patient_new(a, p, wards[i].recipe, wards[i].distribution);
 }
@@ -209,37 +207,37 @@ static void ward_new(struct patient *a, int i)
 struct facts {
     double e, l, m, s, n;
 };
-#define PLANTS(PLANT)                                                          \
-    PLANT(ZERO, 0, "0 everywhere")                                             \
-    PLANT(BASE_2, f->e * LOG2E, "multiply the LSE by ln 2")                    \
-    PLANT(LN_2_TWICE, f->e * LN2, "once too often")                            \
-    PLANT(SIGN, -f->e, "negate")                                               \
-    PLANT(OFFSET_NAMED, f->e + LN2, "off by ln 2:")                            \
-    PLANT(OFFSET_NAMED, f->e - 6.104793232414985, "off by -ln 448,")           \
-    PLANT(OFFSET_NAMED, f->e + 5.545177444479562, "off by ln 256:")            \
-    PLANT(MAX_ONLY, f->m + f->s, "log of the sum missing")                     \
-    PLANT(MAX_MISSING, f->l - f->m + f->s, "row maximum missing")              \
-    PLANT(SUM_NOT_LOGGED, f->m + exp(f->l - f->m) + f->s, "sum without log")   \
-    PLANT(SUM_ONLY, exp(f->l - f->m) + f->s, "the sum alone")                  \
-    PLANT(MAX_BASE_2, f->m * LOG2E + f->l - f->m + f->s, "maximum in base 2")  \
-    PLANT(SUM_BASE_2, f->m + (f->l - f->m) * LOG2E + f->s, "natural log")      \
-    PLANT(SUM_INVERTED, f->m - (f->l - f->m) + f->s, "1 / sum")                \
-    PLANT(MAX_NEGATED, f->l - f->m - f->m + f->s, "maximum subtracted")        \
-    PLANT(MAX_UNSCALED, 8 * f->m + f->l - f->m + f->s, "without the softmax")  \
-    PLANT(MAX_SCALED_TWICE, f->m / 8 + f->l - f->m + f->s, "scaled twice")     \
-    PLANT(OFFSET, f->e + 0.3, "constant offset of 0.3")                        \
-    PLANT(FACTOR, f->e * 1.1, "multiplied by 1.1")                             \
-    PLANT(BASE_2_KERNEL, f->l * LOG2E + f->s, "before the K mean's part")      \
-    PLANT(SHIFT_MISSING, f->l, "K mean not restored")                          \
-    PLANT(SHIFT_TWICE, f->e + f->s, "K mean restored twice")                   \
-    PLANT(SHIFT_NEGATED, f->l - f->s, "subtracted")                            \
+#define PLANTS(PLANT)                                                         \
+    PLANT(ZERO, 0, "0 everywhere")                                            \
+    PLANT(BASE_2, f->e *LOG2E, "multiply the LSE by ln 2")                    \
+    PLANT(LN_2_TWICE, f->e *LN2, "once too often")                            \
+    PLANT(SIGN, -f->e, "negate")                                              \
+    PLANT(OFFSET_NAMED, f->e + LN2, "off by ln 2:")                           \
+    PLANT(OFFSET_NAMED, f->e - 6.104793232414985, "off by -ln 448,")          \
+    PLANT(OFFSET_NAMED, f->e + 5.545177444479562, "off by ln 256:")           \
+    PLANT(MAX_ONLY, f->m + f->s, "log of the sum missing")                    \
+    PLANT(MAX_MISSING, f->l - f->m + f->s, "row maximum missing")             \
+    PLANT(SUM_NOT_LOGGED, f->m + exp(f->l - f->m) + f->s, "sum without log")  \
+    PLANT(SUM_ONLY, exp(f->l - f->m) + f->s, "the sum alone")                 \
+    PLANT(MAX_BASE_2, f->m *LOG2E + f->l - f->m + f->s, "maximum in base 2")  \
+    PLANT(SUM_BASE_2, f->m + (f->l - f->m) * LOG2E + f->s, "natural log")     \
+    PLANT(SUM_INVERTED, f->m - (f->l - f->m) + f->s, "1 / sum")               \
+    PLANT(MAX_NEGATED, f->l - f->m - f->m + f->s, "maximum subtracted")       \
+    PLANT(MAX_UNSCALED, 8 * f->m + f->l - f->m + f->s, "without the softmax") \
+    PLANT(MAX_SCALED_TWICE, f->m / 8 + f->l - f->m + f->s, "scaled twice")    \
+    PLANT(OFFSET, f->e + 0.3, "constant offset of 0.3")                       \
+    PLANT(FACTOR, f->e * 1.1, "multiplied by 1.1")                            \
+    PLANT(BASE_2_KERNEL, f->l *LOG2E + f->s, "before the K mean's part")      \
+    PLANT(SHIFT_MISSING, f->l, "K mean not restored")                         \
+    PLANT(SHIFT_TWICE, f->e + f->s, "K mean restored twice")                  \
+    PLANT(SHIFT_NEGATED, f->l - f->s, "subtracted")                           \
     PLANT(MEAN, f->e - log(f->n), "log of the mean")
 
 static double planted(int plant, const struct facts *f)
 {
     int i = 0;
-#define PLANT(id, formula, text)                                               \
-    if (i++ == plant)                                                          \
+#define PLANT(id, formula, text) \
+    if (i++ == plant)            \
         return formula;
     PLANTS(PLANT)
 #undef PLANT
@@ -262,17 +260,17 @@ START_TEST(formulas_are_named)
     const int plant = _i / WARDS;
     const enum cause cause = plants[plant].cause;
     ward_new(&a, _i % WARDS);
-    bool of_shift = cause == CAUSE_BASE_2_KERNEL ||
-                    (cause >= CAUSE_SHIFT_MISSING &&
-                     cause <= CAUSE_SHIFT_NEGATED);
+    bool of_shift =
+        cause == CAUSE_BASE_2_KERNEL ||
+        (cause >= CAUSE_SHIFT_MISSING && cause <= CAUSE_SHIFT_NEGATED);
     /* where all rows see the same number of keys, it is ln nk that is off */
     bool constant = cause == CAUSE_MEAN && a.p.mask == ASSAY_MASK_NONE;
     for (int64_t r = 0; r < a.rows; r++) {
         int64_t i = r % a.p.nq;
-        struct facts f = { a.honest[r], a.honest[r] - shift(&a, r), a.m[r],
-                           shift(&a, r),
-                           (double)(constant ? a.p.nk
-                                             : i + 1 + a.p.nk - a.p.nq) };
+        struct facts f = {
+            a.honest[r], a.honest[r] - shift(&a, r), a.m[r], shift(&a, r),
+            (double)(constant ? a.p.nk : i + 1 + a.p.nk - a.p.nq)
+        };
         a.c[r] = planted(plant, &f);
     }
     if (!of_shift || strcmp(wards[_i % WARDS].distribution, "kcommon") == 0) {

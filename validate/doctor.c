@@ -201,8 +201,8 @@ static struct doctor_fit fit_constants(struct looking *l)
     double ce = 0, ee = 0;
     for (int64_t from = 0, to; from < l->n; from = to) {
         const struct assay_place at = l->rows[from].at;
-        for (to = from; to < l->n && l->rows[to].at.h == at.h &&
-                        l->rows[to].at.b == at.b;
+        for (to = from;
+             to < l->n && l->rows[to].at.h == at.h && l->rows[to].at.b == at.b;
              to++)
             ;
         fit_head(l, from, to);
@@ -247,9 +247,10 @@ static void score_row(struct looking *l, struct doctor_row *f,
                   k = assay_row_offset(p->nk, p->hk, p->dk, f->at.b, 0,
                                        f->at.h / (p->hq / p->hk));
     /* a form that fixes the maximum has that of the first tile */
-    const int64_t of = form->kind == ASSAY_KIND_ONLINE || f->keys < form->key_tile
-                           ? f->keys
-                           : form->key_tile;
+    const int64_t of =
+        form->kind == ASSAY_KIND_ONLINE || f->keys < form->key_tile
+            ? f->keys
+            : form->key_tile;
     scores->q = doctor_can_fold(l->in) ? l->in->q + q : NULL;
     scores->k = l->k + k;
     doctor_score(p, l->q + q, scores->k, by, p->nk, scores->s);
@@ -380,8 +381,8 @@ static enum assay_status scores_new(struct looking *l, struct assay_error *err)
     enum assay_status st;
     if ((st = values_of(&l->in->payloads->q, &l->q, err)) != ASSAY_OK ||
         (st = values_of(&l->in->payloads->k, &l->k, err)) != ASSAY_OK ||
-        (st = assay_alloc("scores", l->p->nk, sizeof *l->scores.s,
-                          &l->scores.s, err)) != ASSAY_OK)
+        (st = assay_alloc("scores", l->p->nk, sizeof *l->scores.s, &l->scores.s,
+                          err)) != ASSAY_OK)
         return st;
     return assay_alloc("a row of Q", l->p->dk, sizeof *l->scores.prepared,
                        &l->scores.prepared, err);
@@ -401,8 +402,8 @@ static enum assay_status guess_all(struct looking *l, struct assay_error *err)
         if (scores)
             score_row(l, &l->rows[n], &l->scores);
         for (int i = 0; i < l->n_hypotheses; i++)
-            l->guesses[i * l->n + n] = doctor_guess(
-                l->in, &l->hypotheses[i], &l->rows[n], &l->scores);
+            l->guesses[i * l->n + n] =
+                doctor_guess(l->in, &l->hypotheses[i], &l->rows[n], &l->scores);
     }
     return st;
 }
@@ -414,8 +415,8 @@ static int64_t rows_per_head(const struct looking *l)
                        (double)p->dk,
                  all = (double)DOCTOR_PRODUCTS / (row > 1 ? row : 1);
     return !doctor_has_scores(l->in) || all >= DOCTOR_ROWS ? DOCTOR_ROWS
-           : all < DOCTOR_ROWS_LEAST                        ? DOCTOR_ROWS_LEAST
-                                     : (int64_t)all;
+           : all < DOCTOR_ROWS_LEAST                       ? DOCTOR_ROWS_LEAST
+                                                           : (int64_t)all;
 }
 
 enum assay_status doctor_look(const struct doctor_input *in, int64_t h0,

@@ -46,11 +46,11 @@ struct diagnosis {
                              not vary */
     double was;           /* rms of C - E in the rows looked at, nats */
     double left;          /* rms of what the cause leaves there */
-    int64_t wrong;        /* finite rows with C - E beyond the lse gate's default */
-    int64_t rows;         /* those of them that were looked at */
-    int64_t not_finite;   /* other rows whose class is wrong */
-    int64_t heads;        /* heads that have wrong rows of either kind */
-    char text[200];       /* cause, advice and numbers, for people */
+    int64_t wrong;      /* finite rows with C - E beyond the default lse gate */
+    int64_t rows;       /* those of them that were looked at */
+    int64_t not_finite; /* other rows whose class is wrong */
+    int64_t heads;      /* heads that have wrong rows of either kind */
+    char text[200];     /* cause, advice and numbers, for people */
 };
 
 /* Rows looked at: those that are wrong, up to DOCTOR_ROWS a head, evenly, first

@@ -34,8 +34,9 @@ static double formula(enum cause cause, const struct assay_problem *p,
 {
     (void)p, (void)v;
     switch (cause) {
-#define ASSAY_CAUSE(id, kind, formula, ...)                                    \
-    case CAUSE_##id: return (double)(formula);
+#define ASSAY_CAUSE(id, kind, formula, ...) \
+    case CAUSE_##id:                        \
+        return (double)(formula);
 #include "validate/doctor.def"
 #undef ASSAY_CAUSE
     case CAUSES: break;
@@ -147,8 +148,8 @@ static void add_variants(struct list *list, enum cause cause,
                          const struct doctor_input *in,
                          const struct doctor_fit *fit)
 {
-    static const int widths[] = { 16, 32, 48, 64, 72, 80, 96, 112,
-                                  128, 192, 256, 512, 576 };
+    static const int widths[] = { 16,  32,  48,  64,  72,  80, 96,
+                                  112, 128, 192, 256, 512, 576 };
     static const int tiles[] = { 16, 32, 64, 128, 256 };
     switch (cause) {
     case CAUSE_ROUNDED:
@@ -163,9 +164,15 @@ static void add_variants(struct list *list, enum cause cause,
         add_numbers(list, cause, tiles, sizeof tiles / sizeof *tiles);
         break;
     case CAUSE_PADDING: add_padding(list, in->p); break;
-    case CAUSE_OFFSET: add(list, cause, fit->offset, "%.4g", fit->offset); break;
-    case CAUSE_FACTOR: add(list, cause, fit->factor, "%.4g", fit->factor); break;
-    case CAUSE_OFFSET_HEADS: add(list, cause, fit->head_offset, "%s", ""); break;
+    case CAUSE_OFFSET:
+        add(list, cause, fit->offset, "%.4g", fit->offset);
+        break;
+    case CAUSE_FACTOR:
+        add(list, cause, fit->factor, "%.4g", fit->factor);
+        break;
+    case CAUSE_OFFSET_HEADS:
+        add(list, cause, fit->head_offset, "%s", "");
+        break;
     default: add(list, cause, 0, "%s", "");
     }
 }
@@ -234,8 +241,9 @@ static bool fold_again(const struct doctor_input *in, double scale,
     const struct assay_operand operand = {
         1, 1, 1, in->p->dk, scores->q, NULL, assay_fold_multiplier(scale)
     };
-    const struct assay_tensor row = { 1, 1, 1, in->p->dk, in->recipe->order,
-                                      0 };
+    const struct assay_tensor row = {
+        1, 1, 1, in->p->dk, in->recipe->order, 0
+    };
     struct assay_payload codes;
     if (assay_operand_prepare(assay_rotation_order_get(how->prepare),
                               in->word ? in->word
@@ -255,6 +263,9 @@ static bool fold_again(const struct doctor_input *in, double scale,
 
 static const double FOLD_FAR = 4;
 
+/* Scales nearer to the right one than this are it. */
+static const double OTHER_SCALE = 1e-3;
+
 /* Rounding P does to a sum of other scores about what it does to these. What
  * other codes of Q do is no more than a few times what quantizing did, so they
  * are made only where the scale alone comes that near. */
@@ -267,17 +278,19 @@ static struct guess guess_scaled(const struct doctor_input *in,
                  more = fabs(by) > 1 ? fabs(by) : 1,
                  shift = h->shift_too ? by * f->shift : f->shift;
     const enum assay_format_id p_format = in->recipe->p_format;
-    struct guess g = { .slack = more * f->noise +
-                                assay_format_epsilon(
-                                    assay_format_get(p_format)) /
-                                    2 };
+    struct guess g = {
+        .slack = more * f->noise +
+                 assay_format_epsilon(assay_format_get(p_format)) / 2
+    };
+    if (fabs(by - 1) < OTHER_SCALE)
+        return (struct guess){ NAN, 0 };
     for (int64_t j = 0; j < f->keys; j++)
         scores->work[j] = by * scores->s[j];
     g.value = assay_logsumexp(f->keys, scores->work) + shift;
     if (!h->folded)
         return g;
-    if (!(fabs(f->c - g.value) <= FOLD_FAR * more * fabs(f->e - f->x) +
-                                      fabs(f->c - f->e)) ||
+    if (!(fabs(f->c - g.value) <=
+          FOLD_FAR * more * fabs(f->e - f->x) + fabs(f->c - f->e)) ||
         !fold_again(in, by * in->p->softmax_scale, f->keys, scores))
         return (struct guess){ NAN, 0 };
     g.value = assay_logsumexp(f->keys, scores->work) + shift;
@@ -310,9 +323,10 @@ static struct guess guess_max(const struct doctor_input *in,
 {
     struct doctor_row off = *f;
     off.l += ASSAY_JITTERS_LSE * f->jitter + f->noise;
-    return (struct guess){ value + f->shift,
-                           f->noise + fabs(formula(h->cause, in->p, &off, h->v) -
-                                           value) };
+    return (struct guess){
+        value + f->shift,
+        f->noise + fabs(formula(h->cause, in->p, &off, h->v) - value)
+    };
 }
 
 /* The K mean's part is rounded to words; another order of its sum may move it
@@ -324,9 +338,8 @@ struct guess doctor_guess(const struct doctor_input *in,
                           const struct doctor_row *f,
                           const struct doctor_scores *scores)
 {
-    const double value = kinds[h->cause] == KIND_SCALED
-                             ? 0
-                             : formula(h->cause, in->p, f, h->v);
+    const double value =
+        kinds[h->cause] == KIND_SCALED ? 0 : formula(h->cause, in->p, f, h->v);
     switch (kinds[h->cause]) {
     case KIND_SHIFT:
         return (struct guess){ value, WORD_EPSILON * fabs(f->shift) };
