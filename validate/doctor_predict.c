@@ -261,6 +261,7 @@ static bool fold_again(const struct doctor_input *in, double scale,
     return done;
 }
 
+/* How many times E - X other codes of Q may move an LSE. */
 static const double FOLD_FAR = 4;
 
 /* Scales nearer to the right one than this are it. */
@@ -268,7 +269,7 @@ static const double OTHER_SCALE = 1e-3;
 
 /* Rounding P does to a sum of other scores about what it does to these. What
  * other codes of Q do is no more than a few times what quantizing did, so they
- * are made only where the scale alone comes that near. */
+ * are made only where the scale alone comes that near, or X is not known. */
 static struct guess guess_scaled(const struct doctor_input *in,
                                  const struct hypothesis *h,
                                  const struct doctor_row *f,
@@ -289,8 +290,8 @@ static struct guess guess_scaled(const struct doctor_input *in,
     g.value = assay_logsumexp(f->keys, scores->work) + shift;
     if (!h->folded)
         return g;
-    if (!(fabs(f->c - g.value) <=
-          FOLD_FAR * more * fabs(f->e - f->x) + fabs(f->c - f->e)) ||
+    if (fabs(f->c - g.value) >
+            FOLD_FAR * more * fabs(f->e - f->x) + fabs(f->c - f->e) ||
         !fold_again(in, by * in->p->softmax_scale, f->keys, scores))
         return (struct guess){ NAN, 0 };
     g.value = assay_logsumexp(f->keys, scores->work) + shift;
