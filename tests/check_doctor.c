@@ -17,6 +17,9 @@
 #include "golden/answers.h"
 #include "validate/doctor.h"
 
+#define LOG2E 1.4426950408889634
+#define LN2 0.6931471805599453
+
 /* One problem with its right answers and an honest kernel's LSE. */
 struct patient {
     struct assay_problem p;
@@ -72,20 +75,41 @@ static void kernel_lse(const struct patient *a, double scale, double *lse)
     free(o);
 }
 
+/* What gfx950 kernels of fp8 make of Q: its codes are multiplied by what makes
+ * the factor of the scores a power of two, and rounded again. */
+static void round_again(const struct patient *a, float *q)
+{
+    const struct assay_payloads *x = &a->answer.payloads;
+    const int64_t n = assay_problem_q_elems(&a->p);
+    int exponent;
+    const float by = (float)frexp(a->p.softmax_scale * (double)x->q.scales[0] *
+                                      (double)x->k.scales[0] * LOG2E,
+                                  &exponent),
+                to = x->q.scales[0] / by;
+    for (int64_t i = 0; i < n; i++)
+        q[i] /= to;
+    assay_format_round(x->q.format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE,
+                       (size_t)n, q, q);
+    for (int64_t i = 0; i < n; i++)
+        q[i] *= to;
+}
+
 /* Maxima of the scores that codes stand for, without the K mean; of the first
  * 128 keys in forms that fix it. */
 static void fill_maxima(struct patient *a)
 {
     const struct assay_problem *p = &a->p;
+    const struct assay_softmax_form *form =
+        assay_softmax_get(a->recipe->softmax);
     const struct assay_payloads *x = &a->answer.payloads;
     float *q = must_alloc((size_t)assay_problem_q_elems(p), sizeof *q),
           *k = must_alloc((size_t)assay_problem_k_elems(p), sizeof *k);
     assay_payload_values(&x->q, q);
     assay_payload_values(&x->k, k);
+    if (strcmp(form->name, "gfx950-u32") == 0)
+        round_again(a, q);
     const double by =
         a->recipe->scale_applied == ASSAY_APPLIED_Q ? log(2) : p->softmax_scale;
-    const struct assay_softmax_form *form =
-        assay_softmax_get(a->recipe->softmax);
     for (int64_t r = 0; r < a->rows; r++) {
         const int64_t i = r % p->nq, h = r / p->nq % p->hq,
                       b = r / p->nq / p->hq;
@@ -218,8 +242,6 @@ static void ward_new(struct patient *a, int i)
 
 /* e: the honest LSE; l: the kernel's, without the K mean's part s; m its
  * maximum; n the keys seen. */
-#define LOG2E 1.4426950408889634
-#define LN2 0.6931471805599453
 struct facts {
     double e, l, m, s, n;
 };

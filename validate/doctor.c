@@ -251,9 +251,12 @@ static void score_row(struct looking *l, struct doctor_row *f,
         form->kind == ASSAY_KIND_ONLINE || f->keys < form->key_tile
             ? f->keys
             : form->key_tile;
-    scores->q = doctor_can_fold(l->in) ? l->in->q + q : NULL;
+    scores->q = q;
     scores->k = l->k + k;
-    doctor_score(p, l->q + q, scores->k, by, p->nk, scores->s);
+    if (doctor_rounds_again(l->in))
+        doctor_score_folded(l->in, p->softmax_scale, p->nk, scores, scores->s);
+    else
+        doctor_score(p, l->q + q, scores->k, by, p->nk, scores->s);
     f->m = -INFINITY;
     for (int64_t j = 0; j < of; j++)
         f->m = scores->s[j] > f->m ? scores->s[j] : f->m;

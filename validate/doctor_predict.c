@@ -213,11 +213,23 @@ int doctor_hypotheses(const struct doctor_input *in,
     return list.n;
 }
 
+bool doctor_rounds_again(const struct doctor_input *in)
+{
+    return doctor_has_scores(in) &&
+           assay_softmax_get(in->recipe->softmax)->kind == ASSAY_KIND_U32 &&
+           in->recipe->scale_applied == ASSAY_APPLIED_KERNEL &&
+           in->payloads->q.scale == ASSAY_SCALE_TENSOR &&
+           in->payloads->k.scale == ASSAY_SCALE_TENSOR &&
+           in->payloads->q.format->top != ASSAY_TOP_INTEGER &&
+           assay_format_bytes(in->payloads->q.format) == 1;
+}
+
 bool doctor_can_fold(const struct doctor_input *in)
 {
-    return doctor_has_scores(in) && in->q &&
-           in->recipe->scale_applied == ASSAY_APPLIED_Q &&
-           assay_quantizer_get(in->recipe->q)->scale == ASSAY_SCALE_BLOCK;
+    return doctor_rounds_again(in) ||
+           (doctor_has_scores(in) && in->q &&
+            in->recipe->scale_applied == ASSAY_APPLIED_Q &&
+            assay_quantizer_get(in->recipe->q)->scale == ASSAY_SCALE_BLOCK);
 }
 
 void doctor_score(const struct assay_problem *p, const float *q, const float *k,
@@ -232,33 +244,61 @@ void doctor_score(const struct assay_problem *p, const float *q, const float *k,
     }
 }
 
-/* The row's scores with another scale folded into Q before it is quantized;
- * false where that fails. */
+/* Q's values after the scale is folded in and they are quantized. */
 static bool fold_again(const struct doctor_input *in, double scale,
-                       int64_t keys, const struct doctor_scores *scores)
+                       const float *q, float *y)
 {
     const struct assay_quantizer *how = assay_quantizer_get(in->recipe->q);
+    const int64_t dk = in->p->dk;
     const struct assay_operand operand = {
-        1, 1, 1, in->p->dk, scores->q, NULL, assay_fold_multiplier(scale)
+        1, 1, 1, dk, q, NULL, assay_fold_multiplier(scale)
     };
-    const struct assay_tensor row = {
-        1, 1, 1, in->p->dk, in->recipe->order, 0
-    };
+    const struct assay_tensor row = { 1, 1, 1, dk, in->recipe->order, 0 };
     struct assay_payload codes;
     if (assay_operand_prepare(assay_rotation_order_get(how->prepare),
                               in->word ? in->word
                                        : assay_format_get(ASSAY_BF16),
-                              &operand, scores->prepared, NULL) != ASSAY_OK)
+                              &operand, y, NULL) != ASSAY_OK)
         return false;
-    bool done =
-        assay_quantize(how, &row, scores->prepared, &codes, NULL) == ASSAY_OK;
-    if (done) {
-        assay_payload_values(&codes, scores->prepared);
-        doctor_score(in->p, scores->prepared, scores->k, M_LN2, keys,
-                     scores->work);
-    }
+    bool done = assay_quantize(how, &row, y, &codes, NULL) == ASSAY_OK;
+    if (done)
+        assay_payload_values(&codes, y);
     assay_payload_free(&codes);
     return done;
+}
+
+/* Q's codes times the fraction of all factors of a score, rounded to their
+ * format again; what is left of the factors, per value of K. A score has units
+ * of 2^-23 octaves there (ref/emulate.c). */
+static double round_again(const struct doctor_input *in, double scale,
+                          int64_t at, float *y)
+{
+    const struct assay_payload *q = &in->payloads->q;
+    const float ks = in->payloads->k.scales[0];
+    float c = (float)scale * q->scales[0];
+    int exponent;
+    c = c * ks * (float)M_LOG2E * 0x1p23f;
+    const float fraction = frexpf(c, &exponent);
+    assay_format_decode(q->format, (size_t)in->p->dk,
+                        (const uint8_t *)q->codes + at, y);
+    for (int64_t i = 0; i < in->p->dk; i++)
+        y[i] *= fraction;
+    assay_format_round(q->format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE,
+                       (size_t)in->p->dk, y, y);
+    return ldexp(M_LN2, exponent - 23) / (double)ks;
+}
+
+bool doctor_score_folded(const struct doctor_input *in, double scale,
+                         int64_t keys, const struct doctor_scores *scores,
+                         double *s)
+{
+    double by = M_LN2; /* of log2 e, which is folded into Q */
+    if (doctor_rounds_again(in))
+        by = round_again(in, scale, scores->q, scores->prepared);
+    else if (!fold_again(in, scale, in->q + scores->q, scores->prepared))
+        return false;
+    doctor_score(in->p, scores->prepared, scores->k, by, keys, s);
+    return true;
 }
 
 /* How many times E - X other codes of Q may move an LSE. */
@@ -292,7 +332,8 @@ static struct guess guess_scaled(const struct doctor_input *in,
         return g;
     if (fabs(f->c - g.value) >
             FOLD_FAR * more * fabs(f->e - f->x) + fabs(f->c - f->e) ||
-        !fold_again(in, by * in->p->softmax_scale, f->keys, scores))
+        !doctor_score_folded(in, by * in->p->softmax_scale, f->keys, scores,
+                             scores->work))
         return (struct guess){ NAN, 0 };
     g.value = assay_logsumexp(f->keys, scores->work) + shift;
     return g;

@@ -41,12 +41,13 @@ struct guess {
 
 enum { DOCTOR_HYPOTHESES = 192 };
 
-/* A row's scores in nats, of all keys, and what they are made of: Q's input
- * (NULL where it cannot be quantized again), the values of K's codes from the
- * row's key 0 on; memory for nk doubles and dk values. */
+/* A row's scores in nats, of all keys, and what they are made of: where its Q
+ * begins, the values of K's codes from its key 0 on; memory for nk doubles and
+ * dk values. */
 struct doctor_scores {
     double *s, *work;
-    const float *q, *k;
+    int64_t q;
+    const float *k;
     float *prepared;
 };
 
@@ -63,9 +64,17 @@ bool doctor_has_scores(const struct doctor_input *in);
 int doctor_hypotheses(const struct doctor_input *in,
                       const struct doctor_fit *fit, struct hypothesis *out);
 
-/* Whether the softmax scale is folded into a Q that is quantized row by row,
- * and whose input is known. */
+/* Whether the softmax scale changes Q's codes in a way that can be done again:
+ * it is folded into a Q of blocks, whose input is known; or the kernel rounds
+ * Q's codes once more, as gfx950 kernels of per-tensor fp8 do. */
 bool doctor_can_fold(const struct doctor_input *in);
+bool doctor_rounds_again(const struct doctor_input *in);
+
+/* The row's scores with that scale in Q's codes, into s; false where that
+ * fails. */
+bool doctor_score_folded(const struct doctor_input *in, double scale,
+                         int64_t keys, const struct doctor_scores *scores,
+                         double *s);
 
 /* Scores of a row of values of Q's codes against the values at k, into s,
  * times `by`. */
