@@ -46,7 +46,7 @@ struct looking {
     struct guess *guesses; /* [hypothesis, row] */
     double *work;          /* numbers of rows, or of keys */
     float *q, *k;          /* values of the codes */
-    double *s;             /* scores of a row */
+    struct doctor_scores scores;
 };
 
 /* ---- which rows ---- */
@@ -201,8 +201,8 @@ static struct doctor_fit fit_constants(struct looking *l)
     double ce = 0, ee = 0;
     for (int64_t from = 0, to; from < l->n; from = to) {
         const struct assay_place at = l->rows[from].at;
-        for (to = from; to < l->n && l->rows[to].at.h == at.h &&
-                        l->rows[to].at.b == at.b;
+        for (to = from;
+             to < l->n && l->rows[to].at.h == at.h && l->rows[to].at.b == at.b;
              to++)
             ;
         fit_head(l, from, to);
@@ -233,7 +233,8 @@ static enum assay_status values_of(const struct assay_payload *payload,
 
 /* Scores of a row in nats, as the kernel has them: without the K mean. Q and K
  * are both rotated, or neither is. */
-static void score_row(struct looking *l, struct doctor_row *f)
+static void score_row(struct looking *l, struct doctor_row *f,
+                      struct doctor_scores *scores)
 {
     const struct assay_problem *p = l->p;
     const struct assay_softmax_form *form =
@@ -241,22 +242,25 @@ static void score_row(struct looking *l, struct doctor_row *f)
     const double by = l->in->recipe->scale_applied == ASSAY_APPLIED_Q
                           ? M_LN2 /* of log2 e, which is folded into Q */
                           : p->softmax_scale;
-    const float *q =
-        l->q + assay_row_offset(p->nq, p->hq, p->dk, f->at.b, f->at.i, f->at.h);
-    const float *k = l->k + assay_row_offset(p->nk, p->hk, p->dk, f->at.b, 0,
-                                             f->at.h / (p->hq / p->hk));
+    const int64_t q = assay_row_offset(p->nq, p->hq, p->dk, f->at.b, f->at.i,
+                                       f->at.h),
+                  k = assay_row_offset(p->nk, p->hk, p->dk, f->at.b, 0,
+                                       f->at.h / (p->hq / p->hk));
+    /* a form that fixes the maximum has that of the first tile */
+    const int64_t of =
+        form->kind == ASSAY_KIND_ONLINE || f->keys < form->key_tile
+            ? f->keys
+            : form->key_tile;
+    scores->q = q;
+    scores->k = l->k + k;
+    if (doctor_rounds_again(l->in))
+        doctor_score_folded(l->in, p->softmax_scale, p->nk, scores, scores->s);
+    else
+        doctor_score(p, l->q + q, scores->k, by, p->nk, scores->s);
     f->m = -INFINITY;
-    for (int64_t j = 0; j < p->nk; j++) {
-        double dot = 0;
-        for (int64_t c = 0; c < p->dk; c++)
-            dot += (double)q[c] * k[j * p->hk * p->dk + c];
-        l->s[j] = by * dot;
-        /* a form that fixes the maximum has that of the first tile */
-        if (j < f->keys && l->s[j] > f->m &&
-            (form->kind == ASSAY_KIND_ONLINE || j < form->key_tile))
-            f->m = l->s[j];
-    }
-    f->all = assay_logsumexp(f->keys, l->s);
+    for (int64_t j = 0; j < of; j++)
+        f->m = scores->s[j] > f->m ? scores->s[j] : f->m;
+    f->all = assay_logsumexp(f->keys, scores->s);
     f->noise = fabs(f->l - f->all);
 }
 
@@ -375,29 +379,36 @@ static void conclude(struct looking *l, struct diagnosis *out)
 
 /* ---- all of it ---- */
 
+static enum assay_status scores_new(struct looking *l, struct assay_error *err)
+{
+    enum assay_status st;
+    if ((st = values_of(&l->in->payloads->q, &l->q, err)) != ASSAY_OK ||
+        (st = values_of(&l->in->payloads->k, &l->k, err)) != ASSAY_OK ||
+        (st = assay_alloc("scores", l->p->nk, sizeof *l->scores.s, &l->scores.s,
+                          err)) != ASSAY_OK)
+        return st;
+    return assay_alloc("a row of Q", l->p->dk, sizeof *l->scores.prepared,
+                       &l->scores.prepared, err);
+}
+
 static enum assay_status guess_all(struct looking *l, struct assay_error *err)
 {
     const struct doctor_fit fit = fit_constants(l);
     const bool scores = doctor_has_scores(l->in);
-    enum assay_status st = ASSAY_OK;
+    enum assay_status st = scores ? scores_new(l, err) : ASSAY_OK;
     l->n_hypotheses = doctor_hypotheses(l->in, &fit, l->hypotheses);
-    if (scores &&
-        ((st = values_of(&l->in->payloads->q, &l->q, err)) != ASSAY_OK ||
-         (st = values_of(&l->in->payloads->k, &l->k, err)) != ASSAY_OK ||
-         (st = assay_alloc("scores", l->p->nk, sizeof *l->s, &l->s, err)) !=
-             ASSAY_OK))
-        return st;
-    if ((st = assay_alloc("guesses", l->n_hypotheses * l->n,
-                          sizeof *l->guesses, &l->guesses, err)) != ASSAY_OK)
-        return st;
-    for (int64_t n = 0; n < l->n; n++) {
+    if (st == ASSAY_OK)
+        st = assay_alloc("guesses", l->n_hypotheses * l->n, sizeof *l->guesses,
+                         &l->guesses, err);
+    l->scores.work = l->work;
+    for (int64_t n = 0; st == ASSAY_OK && n < l->n; n++) {
         if (scores)
-            score_row(l, &l->rows[n]);
+            score_row(l, &l->rows[n], &l->scores);
         for (int i = 0; i < l->n_hypotheses; i++)
-            l->guesses[i * l->n + n] = doctor_guess(
-                l->in, &l->hypotheses[i], &l->rows[n], l->s, l->work);
+            l->guesses[i * l->n + n] =
+                doctor_guess(l->in, &l->hypotheses[i], &l->rows[n], &l->scores);
     }
-    return ASSAY_OK;
+    return st;
 }
 
 static int64_t rows_per_head(const struct looking *l)
@@ -407,8 +418,8 @@ static int64_t rows_per_head(const struct looking *l)
                        (double)p->dk,
                  all = (double)DOCTOR_PRODUCTS / (row > 1 ? row : 1);
     return !doctor_has_scores(l->in) || all >= DOCTOR_ROWS ? DOCTOR_ROWS
-           : all < DOCTOR_ROWS_LEAST                        ? DOCTOR_ROWS_LEAST
-                                     : (int64_t)all;
+           : all < DOCTOR_ROWS_LEAST                       ? DOCTOR_ROWS_LEAST
+                                                           : (int64_t)all;
 }
 
 enum assay_status doctor_look(const struct doctor_input *in, int64_t h0,
@@ -445,6 +456,7 @@ out:
     assay_free(l.guesses);
     assay_free(l.q);
     assay_free(l.k);
-    assay_free(l.s);
+    assay_free(l.scores.s);
+    assay_free(l.scores.prepared);
     return st;
 }

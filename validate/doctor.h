@@ -29,6 +29,11 @@ struct doctor_input {
      * (NULL here or in q or k), causes that need scores are not tried.
      * lse_shift NULL: no K mean was taken off. */
     const struct assay_payloads *payloads;
+    /* Inputs [b, nq, hq, dk] and the format that they were words of (NULL:
+     * bf16): what another softmax scale makes of Q where it is folded into it.
+     * q NULL: only scales on the scores are tried. */
+    const float *q;
+    const struct assay_format *word;
     const double *lse_c, *lse_e;
     const double *lse_x;     /* exact; NULL: not known */
     const float *jitter_lse; /* of E */
@@ -41,11 +46,11 @@ struct diagnosis {
                              not vary */
     double was;           /* rms of C - E in the rows looked at, nats */
     double left;          /* rms of what the cause leaves there */
-    int64_t wrong;        /* finite rows with C - E beyond the lse gate's default */
-    int64_t rows;         /* those of them that were looked at */
-    int64_t not_finite;   /* other rows whose class is wrong */
-    int64_t heads;        /* heads that have wrong rows of either kind */
-    char text[200];       /* cause, advice and numbers, for people */
+    int64_t wrong;      /* finite rows with C - E beyond the default lse gate */
+    int64_t rows;       /* those of them that were looked at */
+    int64_t not_finite; /* other rows whose class is wrong */
+    int64_t heads;      /* heads that have wrong rows of either kind */
+    char text[200];     /* cause, advice and numbers, for people */
 };
 
 /* Rows looked at: those that are wrong, up to DOCTOR_ROWS a head, evenly, first
