@@ -821,6 +821,63 @@ START_TEST(values_that_are_not_finite)
 }
 END_TEST
 
+/* The worst is the NaN, though it comes late, among rows that fail less. */
+START_TEST(nan_is_the_worst)
+{
+    struct world w = world_make(2);
+    judge_rows(&w);
+    w.used_o[(8 + 3) * 150 + 140] = NAN;
+    w.used_o[1499] = 1e30;
+    struct location l = located(&w, false);
+    ck_assert_int_eq(l.row.at.b, 1);
+    ck_assert_int_eq(l.row.at.h, 3);
+    ck_assert_int_eq(l.row.at.i, 140);
+    ck_assert_int_eq(l.head.at.b, 1);
+    ck_assert_int_eq(l.head.at.h, 3);
+    ck_assert_int_eq(l.tile.at.i, 128);
+    world_free(&w);
+}
+END_TEST
+
+/* The same NaN in both answers is no difference, and hides no channels. */
+START_TEST(equal_nan_is_right)
+{
+    struct world w = world_make(0);
+    plant(&w, &(struct fault){ .batch = ALL,
+                               .heads = EVERY,
+                               .rows = { 0, ALL, 2, 1 },
+                               .channels = { 16, 31, 1, 1 },
+                               .value = NOISE });
+    judge_rows(&w);
+    w.c[place(&w, 0, 33, 1) + 5] = w.e[place(&w, 0, 33, 1) + 5] = NAN;
+    w.c[place(&w, 0, 34, 1) + 6] = w.e[place(&w, 0, 34, 1) + 6] = NAN;
+    struct location l = located(&w, true);
+    ck_assert_int_eq(l.found[PATTERN_KIND_CHANNELS].id,
+                     PATTERN_CHANNELS_BLOCK);
+    ck_assert_int_eq(l.found[PATTERN_KIND_CHANNELS].a, 16);
+    ck_assert_int_eq(l.block.at.c, 0);
+    ck_assert(l.block.share > 0.9);
+    world_free(&w);
+}
+END_TEST
+
+/* Every other row has an infinity; the others still tell what keys do. */
+START_TEST(finite_rows_tell_the_keys)
+{
+    struct world w = world_make(1);
+    answer(&w, (struct way){ .scale = 1, .more = -1, .last = -1 }, w.c);
+    for (int64_t i = 0; i < w.p.nq; i += 2)
+        for (int64_t h = 0; h < w.p.hq; h++)
+            w.c[place(&w, 0, i, h)] = w.c[place(&w, 1, i, h)] = INFINITY;
+    judge_rows(&w);
+    ck_assert(isinf(w.used_o[0]));
+    struct location l = located(&w, true);
+    ck_assert_str_eq(pattern_get(l.found[PATTERN_KIND_KEYS].id)->name,
+                     "last key left out");
+    world_free(&w);
+}
+END_TEST
+
 /* A NaN in K says nothing about rows that it makes NaN; others are judged. */
 START_TEST(nan_in_keys_is_survived)
 {
@@ -945,6 +1002,15 @@ START_TEST(heat_of_channels)
             ck_assert_int_eq(h.value[r * h.columns + c] > 1,
                              (r == 8 || r == 9) && c >= 4 && c < 8);
     heat_free(&h);
+    w.c[place(&w, 1, 17, 3) + 46] = NAN;
+    judge_rows(&w);
+    ck_assert_int_eq(heat_make(&in, HEAT_ROWS_BY_CHANNELS, 24, 12, &h, NULL),
+                     ASSAY_OK);
+    for (int64_t r = 0; r < h.rows; r++)
+        for (int64_t c = 0; c < h.columns; c++)
+            ck_assert_int_eq(isnan(h.value[r * h.columns + c]),
+                             r == 2 && c == 11);
+    heat_free(&h);
     world_free(&w);
 }
 END_TEST
@@ -998,6 +1064,9 @@ int main(void)
     tcase_add_test(t, last_key_under_a_mask);
     tcase_add_test(t, worst_places);
     tcase_add_test(t, values_that_are_not_finite);
+    tcase_add_test(t, nan_is_the_worst);
+    tcase_add_test(t, equal_nan_is_right);
+    tcase_add_test(t, finite_rows_tell_the_keys);
     tcase_add_test(t, nan_in_keys_is_survived);
     tcase_add_test(t, no_rows_at_all);
     tcase_add_test(t, sentences);
