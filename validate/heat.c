@@ -170,14 +170,12 @@ static void print_legend(bool blocks, int width, FILE *out)
     int used = 0;
     for (int i = 0; i < SHADES; i++) {
         const struct shade *s = &shades[i];
-        int need = (int)strlen(s->legend) + 6;
-        if (used > 0 && used + need > width) {
-            fputc('\n', out);
-            used = 0;
-        }
-        used += need;
-        fprintf(out, "%s'%s' %s", used > need ? ", " : "  ",
-                blocks ? s->block : s->plain, s->legend);
+        int need = (int)strlen(s->legend) + 6; /* "'#' ", a comma, a space */
+        bool wrap = used > 0 && used + need > width;
+        if (i > 0)
+            fputs(wrap ? ",\n" : ", ", out);
+        used = wrap ? need : used + need;
+        fprintf(out, "'%s' %s", blocks ? s->block : s->plain, s->legend);
     }
     fputc('\n', out);
 }

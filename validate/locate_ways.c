@@ -104,7 +104,7 @@ static void guess_mask(const struct keys *k, const struct mask_guess *g,
         guess.a = fewer;
     }
     if (rows > 0)
-        keys_offer(best, guess);
+        keys_offer(k, best, guess);
 }
 
 /* -- V of another key, K and V of another head -- */
@@ -118,8 +118,9 @@ static void guess_v_shift(const struct keys *k, struct pattern *best)
             way.v_shift = shift;
             sum += way_explains(k, &k->row[n], way);
         }
-        keys_offer(best, (struct pattern){ PATTERN_V_SHIFTED, shift, 0, 0, 0,
-                                           sum / (double)k->n });
+        keys_offer(k, best,
+                   (struct pattern){ PATTERN_V_SHIFTED, shift, 0, 0, 0,
+                                     sum / (double)k->n });
     }
 }
 
@@ -148,9 +149,10 @@ static void guess_kv_head(const struct keys *k, struct pattern *best)
         sum += most;
     }
     struct assay_place at = k->row[0].at;
-    keys_offer(best, (struct pattern){ PATTERN_KV_HEAD, at.h, worst,
-                                       keys_right_way(k, &k->row[0]).kv, 0,
-                                       sum / (double)rows });
+    keys_offer(k, best,
+               (struct pattern){ PATTERN_KV_HEAD, at.h, worst,
+                                 keys_right_way(k, &k->row[0]).kv, 0,
+                                 sum / (double)rows });
 }
 
 /* -- gains: keys of zeros, another softmax scale -- */
@@ -178,7 +180,7 @@ static void guess_padding(const struct keys *k, struct pattern *best)
             sum += explained(k, row, k->change);
         }
     if (round(count) >= 1 && count < 1e6)
-        keys_offer(best,
+        keys_offer(k, best,
                    (struct pattern){ PATTERN_PADDING, (int64_t)round(count), 0,
                                      0, 0, sum / (double)k->n });
 }
@@ -247,7 +249,7 @@ static void offer_scale(const struct keys *k, enum pattern_id id, double scale,
         way.scale = scale;
         sum += way_explains(k, &k->row[n], way);
     }
-    keys_offer(best,
+    keys_offer(k, best,
                (struct pattern){ id, 0, 0, 0, scale, sum / (double)k->n });
 }
 
