@@ -159,7 +159,7 @@ static void judge_set(const struct keys *k, struct key_set set,
     enum pattern_id id = set.v_only              ? PATTERN_V_RANGE
                          : set.first == set.last ? PATTERN_KEY_ONE
                                                  : PATTERN_KEYS_RANGE;
-    factor = fabs(factor) < 0.005 ? 0 : round(100 * factor) / 100;
+    factor = fabs(factor) < 0.02 ? 0 : round(100 * factor) / 100;
     keys_offer(k, best,
                (struct pattern){ id, set.first, set.last, 0, factor,
                                  sum / (double)k->n });
