@@ -48,45 +48,48 @@ static double row_used(const struct locate_input *in, int64_t r)
                         : in->used_o[r];
 }
 
-/* The part of a row used in channels c .. : what differs there of all that
- * differs, and NaN where a class does. */
-static double cell_used(const struct locate_input *in, int64_t r, int64_t c,
-                        int64_t n)
+/* Parts of a row by channels: its part used times the L2 of what differs in a
+ * cell over that of all that differs; NaN where a class does. part [columns]
+ * is spare. */
+static void add_channels(const struct locate_input *in, int64_t r,
+                         const struct heat *h, double *part)
 {
     const struct assay_problem *p = in->p;
     const struct assay_place at = assay_row_place(p, r);
     const int64_t o = assay_row_offset(p->nq, p->hq, p->dv, at.b, at.i, at.h);
-    double here = 0, all = 0;
+    double *cell = &h->value[at.i / h->row_step * h->columns];
+    double all = 0;
+    memset(part, 0, (size_t)h->columns * sizeof *part);
     for (int64_t i = 0; i < p->dv; i++) {
         double d = (double)in->c[o + i] - in->e[o + i];
-        bool inside = i >= c && i < c + n;
-        if (!assay_same_class(in->c[o + i], in->e[o + i])) {
-            if (inside)
-                return NAN;
-            continue;
+        if (!assay_same_class(in->c[o + i], in->e[o + i]))
+            part[i / h->column_step] = NAN;
+        else if (isfinite(d)) {
+            part[i / h->column_step] += d * d;
+            all += d * d;
         }
-        d = isfinite(d) ? d * d : 0;
-        all += d;
-        here += inside ? d : 0;
     }
-    /* a NaN of the row is that of other channels */
-    return here > 0 && in->used_o[r] > 0 ? in->used_o[r] * sqrt(here / all) : 0;
+    for (int64_t c = 0; c < h->columns; c++) {
+        double used = isnan(part[c]) ? NAN : 0;
+        /* a part used that is NaN is that of another cell */
+        if (part[c] > 0 && in->used_o[r] > 0)
+            used = in->used_o[r] * sqrt(part[c] / all);
+        cell[c] = assay_worst(cell[c], used);
+    }
 }
 
-static void fill(const struct locate_input *in, struct heat *h)
+static void fill(const struct locate_input *in, const struct heat *h,
+                 double *spare)
 {
     for (int64_t r = 0; r < assay_problem_rows(in->p); r++) {
         int64_t i = r % in->p->nq, head = r / in->p->nq;
-        if (h->kind == HEAT_HEADS_BY_ROWS) {
-            double *cell =
-                &h->value[head / h->row_step * h->columns + i / h->column_step];
-            *cell = assay_worst(*cell, row_used(in, r));
+        if (h->kind == HEAT_ROWS_BY_CHANNELS) {
+            add_channels(in, r, h, spare);
             continue;
         }
-        double *row = &h->value[i / h->row_step * h->columns];
-        for (int64_t c = 0; c < h->columns; c++)
-            row[c] = assay_worst(
-                row[c], cell_used(in, r, c * h->column_step, h->column_step));
+        double *cell =
+            &h->value[head / h->row_step * h->columns + i / h->column_step];
+        *cell = assay_worst(*cell, row_used(in, r));
     }
 }
 
@@ -115,13 +118,13 @@ enum assay_status heat_make(const struct locate_input *in, enum heat_kind kind,
     }
     h.rows = (h.row_count + h.row_step - 1) / h.row_step;
     h.columns = (h.column_count + h.column_step - 1) / h.column_step;
-    enum assay_status st = assay_alloc("heat map", h.rows * h.columns,
+    enum assay_status st = assay_alloc("heat map", (h.rows + 1) * h.columns,
                                        sizeof *h.value, &h.value, err);
     if (st != ASSAY_OK)
         return st;
     for (int64_t i = 0; i < h.rows * h.columns; i++)
         h.value[i] = 0;
-    fill(in, &h);
+    fill(in, &h, h.value + h.rows * h.columns);
     *out = h;
     return ASSAY_OK;
 }
@@ -170,14 +173,12 @@ static void print_legend(bool blocks, int width, FILE *out)
     int used = 0;
     for (int i = 0; i < SHADES; i++) {
         const struct shade *s = &shades[i];
-        int need = (int)strlen(s->legend) + 6;
-        if (used > 0 && used + need > width) {
-            fputc('\n', out);
-            used = 0;
-        }
-        used += need;
-        fprintf(out, "%s'%s' %s", used > need ? ", " : "  ",
-                blocks ? s->block : s->plain, s->legend);
+        int need = (int)strlen(s->legend) + 6; /* "'#' ", a comma, a space */
+        bool wrap = used > 0 && used + need > width;
+        if (i > 0)
+            fputs(wrap ? ",\n" : ", ", out);
+        used = wrap ? need : used + need;
+        fprintf(out, "'%s' %s", blocks ? s->block : s->plain, s->legend);
     }
     fputc('\n', out);
 }

@@ -42,7 +42,7 @@ static int parameter(const struct pattern *f, const char *key, char *text,
     if (strncmp(key, "signed}", 7) == 0)
         return snprintf(text, n, "%+" PRId64, f->a);
     if (strncmp(key, "percent}", 8) == 0)
-        return snprintf(text, n, "%+.2g", 100 * f->x);
+        return snprintf(text, n, "%+.2g", 100 * (f->x - 1));
     if (strncmp(key, "much}", 5) == 0)
         return snprintf(text, n, "too %s", f->x > 1 ? "much" : "little");
     if (*key == 'x')
@@ -278,7 +278,8 @@ static bool keys_may_tell(const struct location *out)
 {
     enum pattern_id id = out->found[PATTERN_KIND_VALUES].id;
     return id == PATTERN_NONE || id == PATTERN_GAIN ||
-           id == PATTERN_GAIN_HEAD || id == PATTERN_GAIN_ROW;
+           id == PATTERN_GAIN_HEAD || id == PATTERN_GAIN_ROW ||
+           id == PATTERN_STALE;
 }
 
 static enum assay_status look(struct scene *s, struct location *out,
@@ -301,9 +302,14 @@ static enum assay_status look(struct scene *s, struct location *out,
     locate_rows(s, out);
     locate_channels(s, out);
     locate_values(s, out);
-    if (s->in->q && s->in->k && s->in->v && keys_may_tell(out))
-        return locate_keys(s, out, err);
-    return ASSAY_OK;
+    if (!s->in->q || !s->in->k || !s->in->v || !keys_may_tell(out))
+        return ASSAY_OK;
+    enum assay_status st = locate_keys(s, out, err);
+    /* keys at fault are a cause, a row that looks like another is none */
+    if (out->found[PATTERN_KIND_KEYS].id &&
+        out->found[PATTERN_KIND_VALUES].id == PATTERN_STALE)
+        out->found[PATTERN_KIND_VALUES] = (struct pattern){ .a = 0 };
+    return st;
 }
 
 enum assay_status locate(const struct locate_input *in, struct location *out,

@@ -17,6 +17,7 @@ static const double WORTH = 0.002;
 
 struct key_set {
     int64_t first, last;
+    bool v_only; /* O = sum of f p_j v_j, the sum of p_j is right */
     double explained, factor;
 };
 
@@ -34,8 +35,9 @@ static void project(const struct keys *k, const struct key_row *row,
     set->factor = 1;
     if (!(uu > 0))
         return;
-    double a = du / uu, factor = 1 + a / (1 - a * m);
-    if (a * m >= 1 || factor < -0.1)
+    double a = du / uu;
+    double factor = set->v_only ? 1 + a : 1 + a / (1 - a * m);
+    if ((!set->v_only && a * m >= 1) || factor < -0.1)
         return; /* no count of keys does that */
     set->explained = du * du / uu / row->dd;
     set->factor = factor;
@@ -48,12 +50,12 @@ static double weight(const struct key_row *row, int64_t j)
 
 /* Adds key j to u and returns its weight. */
 static double add_key(const struct keys *k, const struct key_row *row,
-                      int64_t j, double *u)
+                      int64_t j, bool v_only, double *u)
 {
     const double p = weight(row, j);
     const float *v = keys_v(k, row->at, j, keys_right_way(k, row).kv);
     for (int64_t c = 0; c < k->p->dv; c++)
-        u[c] += p * (v[c] - row->o[c]);
+        u[c] += p * (v[c] - (v_only ? 0 : row->o[c]));
     return p;
 }
 
@@ -63,12 +65,13 @@ static void set_explains(const struct keys *k, const struct key_row *row,
     double m = 0;
     memset(k->change, 0, (size_t)k->p->dv * sizeof *k->change);
     for (int64_t j = set->first; j <= set->last && j < row->visible; j++)
-        m += add_key(k, row, j, k->change);
+        m += add_key(k, row, j, set->v_only, k->change);
     project(k, row, k->change, m, set);
 }
 
 /* Sums up to each tile, so that a range of tiles is a difference of two. */
-static int64_t sum_tiles(const struct keys *k, const struct key_row *row)
+static int64_t sum_tiles(const struct keys *k, const struct key_row *row,
+                         bool v_only)
 {
     const int64_t dv = k->p->dv;
     const int64_t n =
@@ -81,7 +84,7 @@ static int64_t sum_tiles(const struct keys *k, const struct key_row *row)
         k->mass[t + 1] = k->mass[t];
         for (int64_t j = t * LOCATION_KEY_TILE;
              j < (t + 1) * LOCATION_KEY_TILE && j < row->visible; j++)
-            k->mass[t + 1] += add_key(k, row, j, u);
+            k->mass[t + 1] += add_key(k, row, j, v_only, u);
     }
     return n;
 }
@@ -89,10 +92,10 @@ static int64_t sum_tiles(const struct keys *k, const struct key_row *row)
 /* Tiles first .. last, in tiles. */
 static struct key_set tiles_explain(const struct keys *k,
                                     const struct key_row *row, int64_t first,
-                                    int64_t last)
+                                    int64_t last, bool v_only)
 {
     const int64_t dv = k->p->dv;
-    struct key_set set = { .first = first, .last = last };
+    struct key_set set = { first, last, v_only, 0, 1 };
     for (int64_t c = 0; c < dv; c++)
         k->change[c] = k->tile[(last + 1) * dv + c] - k->tile[first * dv + c];
     project(k, row, k->change, k->mass[last + 1] - k->mass[first], &set);
@@ -101,12 +104,12 @@ static struct key_set tiles_explain(const struct keys *k,
 
 /* The tile that explains most, made wider while that pays. */
 static struct key_set propose_tiles(const struct keys *k,
-                                    const struct key_row *row)
+                                    const struct key_row *row, bool v_only)
 {
-    const int64_t n = sum_tiles(k, row);
-    struct key_set best = { 0 };
+    const int64_t n = sum_tiles(k, row, v_only);
+    struct key_set best = { .v_only = v_only };
     for (int64_t t = 0; t < n; t++) {
-        struct key_set one = tiles_explain(k, row, t, t);
+        struct key_set one = tiles_explain(k, row, t, t, v_only);
         best = one.explained > best.explained ? one : best;
     }
     for (bool wider = true; wider;) {
@@ -115,7 +118,7 @@ static struct key_set propose_tiles(const struct keys *k,
             int64_t first = now.first - (side == 0), last = now.last + side;
             if (first < 0 || last >= n)
                 continue;
-            struct key_set more = tiles_explain(k, row, first, last);
+            struct key_set more = tiles_explain(k, row, first, last, v_only);
             if (more.explained > best.explained + WORTH)
                 best = more;
         }
@@ -153,11 +156,13 @@ static void judge_set(const struct keys *k, struct key_set set,
             factor = set.factor;
         }
     }
-    enum pattern_id id =
-        set.first == set.last ? PATTERN_KEY_ONE : PATTERN_KEYS_RANGE;
-    factor = fabs(factor) < 0.005 ? 0 : round(100 * factor) / 100;
-    keys_offer(best, (struct pattern){ id, set.first, set.last, 0, factor,
-                                       sum / (double)k->n });
+    enum pattern_id id = set.v_only              ? PATTERN_V_RANGE
+                         : set.first == set.last ? PATTERN_KEY_ONE
+                                                 : PATTERN_KEYS_RANGE;
+    factor = fabs(factor) < 0.02 ? 0 : round(100 * factor) / 100;
+    keys_offer(k, best,
+               (struct pattern){ id, set.first, set.last, 0, factor,
+                                 sum / (double)k->n });
 }
 
 void locate_key_sets(const struct keys *k, struct pattern *best)
@@ -167,5 +172,7 @@ void locate_key_sets(const struct keys *k, struct pattern *best)
     for (int64_t n = 0; n < k->n && n < PROPOSALS; n++)
         judge_set(k, propose_key(k, &k->row[n]), best);
     for (int64_t n = 0; n < k->n && n < PROPOSALS; n++)
-        judge_set(k, propose_tiles(k, &k->row[n]), best);
+        judge_set(k, propose_tiles(k, &k->row[n], false), best);
+    for (int64_t n = 0; n < k->n && n < PROPOSALS; n++)
+        judge_set(k, propose_tiles(k, &k->row[n], true), best);
 }

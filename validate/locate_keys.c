@@ -14,7 +14,11 @@
 
 #include "assay/memory.h"
 
-enum { MANY_KEYS = 16384, ROWS_OF_MANY = 4 };
+enum { MANY_KEYS = 16384, ROWS_OF_MANY = 4, FEW_ROWS = 4 };
+
+/* What must be explained of several rows, where what is left is the rounding
+ * of small differences. */
+static const double MOST = 0.7;
 
 static const float *kv_row(const float *x, const struct assay_problem *p,
                            int64_t width, int64_t b, int64_t j, int64_t kv)
@@ -83,9 +87,10 @@ struct way keys_right_way(const struct keys *k, const struct key_row *row)
     return (struct way){ row->score, row->visible, 1, 0, kv_of(k, row->at) };
 }
 
-void keys_offer(struct pattern *best, struct pattern guess)
+void keys_offer(const struct keys *k, struct pattern *best,
+                struct pattern guess)
 {
-    if (guess.explained >= LOCATE_EXPLAINS &&
+    if (guess.explained >= (k->n < FEW_ROWS ? LOCATE_EXPLAINS : MOST) &&
         guess.explained > best->explained + 0.002)
         *best = guess;
 }
@@ -106,28 +111,41 @@ static double difference(const struct keys *k, struct assay_place at, double *d)
     return isfinite(sum) ? sum : NAN;
 }
 
-/* The rows by their part used, worst first, whose O is finite and that
- * see a key. */
+static double norm2(const struct keys *k, struct assay_place at)
+{
+    const float *e = scene_row(k->s, k->s->in->e, at);
+    double sum = 0;
+    for (int64_t i = 0; i < k->p->dv; i++)
+        sum += (double)e[i] * e[i];
+    return sum;
+}
+
+/* Failing rows that are finite and see a key, those first that are furthest
+ * off beside their norm: what rounding adds is least there. */
 static void choose_rows(struct keys *k)
 {
     const struct assay_problem *p = k->p;
-    const double *used = k->s->in->used_o;
     const int64_t most = p->nk > MANY_KEYS ? ROWS_OF_MANY : LOCATION_KEY_ROWS;
     int64_t chosen[LOCATION_KEY_ROWS];
+    double off[LOCATION_KEY_ROWS];
     for (int64_t r = 0; r < assay_problem_rows(p); r++) {
         struct assay_place at = assay_row_place(p, r);
         int64_t n = k->n;
-        if (!(used[r] > 1) || assay_problem_visible(p, at.i) == 0 ||
-            !(difference(k, at, NULL) > 0))
+        if (!scene_o_fails(k->s, r) || assay_problem_visible(p, at.i) == 0)
             continue;
-        while (n > 0 && used[r] > used[chosen[n - 1]])
+        double here = difference(k, at, NULL) / norm2(k, at);
+        if (!(here > 0))
+            continue;
+        while (n > 0 && here > off[n - 1])
             n--;
         if (n == most)
             continue;
         k->n += k->n < most;
-        memmove(chosen + n + 1, chosen + n,
-                (size_t)(k->n - 1 - n) * sizeof *chosen);
+        size_t after = (size_t)(k->n - 1 - n);
+        memmove(chosen + n + 1, chosen + n, after * sizeof *chosen);
+        memmove(off + n + 1, off + n, after * sizeof *off);
         chosen[n] = r;
+        off[n] = here;
     }
     for (int64_t n = 0; n < k->n; n++)
         k->row[n].at = assay_row_place(p, chosen[n]);

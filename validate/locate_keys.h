@@ -56,8 +56,10 @@ struct way keys_right_way(const struct keys *k, const struct key_row *row);
 const float *keys_v(const struct keys *k, struct assay_place at, int64_t j,
                     int64_t kv);
 
-/* Keeps the guess that explains most; the first of two that are as good. */
-void keys_offer(struct pattern *best, struct pattern guess);
+/* Keeps the guess that explains most, if it explains enough; the first of two
+ * that are as good. */
+void keys_offer(const struct keys *k, struct pattern *best,
+                struct pattern guess);
 
 /* Offers what other ways to compute the rows explain. */
 void locate_ways(const struct keys *k, struct pattern *best);

@@ -273,11 +273,20 @@ static bool accept_run(const struct scene *s, struct pattern *out)
     return false;
 }
 
-static struct pattern scattered(int64_t first, int64_t last, int64_t different)
+/* What is said of rows without a pattern. */
+static struct pattern scattered(const struct scene *s, int64_t first,
+                                int64_t last)
 {
-    enum pattern_id id =
-        different == 2 ? PATTERN_ROWS_TWO : PATTERN_ROWS_SCATTERED;
-    return (struct pattern){ id, first, last, 0, 0, 1 };
+    struct fit all = fit_of(s, range(0, s->p->nq - 1));
+    int64_t different = 0;
+    for (int64_t i = first; i <= last; i++)
+        different += s->row_fails[i] > 0;
+    enum pattern_id id = different == 2               ? PATTERN_ROWS_TWO
+                         : 2 * all.covered > all.size ? PATTERN_ROWS_MOST
+                                                      : PATTERN_ROWS_SCATTERED;
+    return (struct pattern){
+        id, first, last, 0, 0, (double)all.covered / (double)s->failing
+    };
 }
 
 /* A row that sees no key can hardly be wrong: it counts where it is. */
@@ -295,16 +304,15 @@ static void count_rows(struct scene *s)
 void locate_rows(struct scene *s, struct location *out)
 {
     struct pattern *found = &out->found[PATTERN_KIND_ROWS];
-    int64_t first = -1, last = -1, different = 0;
+    int64_t first = -1, last = -1;
     count_rows(s);
     for (int64_t i = 0; i < s->p->nq; i++)
         if (s->row_fails[i] > 0) {
             first = first < 0 ? i : first;
             last = i;
-            different++;
         }
     if (accept_range(s, found) || accept_nth(s, 0, s->p->nq - 1, found) ||
         accept_nth(s, first, last, found) || accept_run(s, found))
         return;
-    *found = scattered(first, last, different);
+    *found = scattered(s, first, last);
 }

@@ -15,6 +15,10 @@ enum {
     SEARCHED_ROWS = 16
 };
 
+/* Among many rows some are near any other: what is looked for in all of them
+ * must be the same but for rounding. */
+static const double SAME = 0.99;
+
 /* A guess: gain times a row of E, its channels turned by `turn`. */
 struct guess {
     const float *row; /* NULL: there is none, as past the last row */
@@ -442,7 +446,7 @@ static bool find_stale(const struct scene *s, struct pattern *found)
                      : (struct pattern){ PATTERN_STALE, from[0].b, from[0].h,
                                          from[0].i,     0,         0 };
     found->explained = sum / (double)most;
-    return found->explained >= LOCATE_EXPLAINS;
+    return found->explained >= SAME;
 }
 
 void locate_values(const struct scene *s, struct location *out)

@@ -42,6 +42,7 @@ struct mask_guess {
 
 static const struct mask_guess mask_guesses[] = {
     { PATTERN_KEY_LAST_OUT, ASSAY_MASK_NONE, 0, -1 },
+    { PATTERN_KEY_LAST_OUT, ASSAY_MASK_CAUSAL, 0, -1 },
     { PATTERN_KEYS_END_OUT, ASSAY_MASK_NONE, -16, 0 },
     { PATTERN_KEYS_END_OUT, ASSAY_MASK_NONE, -32, 0 },
     { PATTERN_KEYS_END_OUT, ASSAY_MASK_NONE, -64, 0 },
@@ -88,7 +89,8 @@ static void guess_mask(const struct keys *k, const struct mask_guess *g,
         const struct key_row *row = &k->row[n];
         struct way way = keys_right_way(k, row);
         way.visible = guessed_keys(k, g, row);
-        if (way.visible == row->visible)
+        if (way.visible == row->visible ||
+            (g->id == PATTERN_KEY_LAST_OUT && row->visible < k->p->nk))
             continue;
         fewer = row->visible - way.visible;
         sum += way_explains(k, row, way);
@@ -102,7 +104,7 @@ static void guess_mask(const struct keys *k, const struct mask_guess *g,
         guess.a = fewer;
     }
     if (rows > 0)
-        keys_offer(best, guess);
+        keys_offer(k, best, guess);
 }
 
 /* -- V of another key, K and V of another head -- */
@@ -116,8 +118,9 @@ static void guess_v_shift(const struct keys *k, struct pattern *best)
             way.v_shift = shift;
             sum += way_explains(k, &k->row[n], way);
         }
-        keys_offer(best, (struct pattern){ PATTERN_V_SHIFTED, shift, 0, 0, 0,
-                                           sum / (double)k->n });
+        keys_offer(k, best,
+                   (struct pattern){ PATTERN_V_SHIFTED, shift, 0, 0, 0,
+                                     sum / (double)k->n });
     }
 }
 
@@ -146,9 +149,10 @@ static void guess_kv_head(const struct keys *k, struct pattern *best)
         sum += most;
     }
     struct assay_place at = k->row[0].at;
-    keys_offer(best, (struct pattern){ PATTERN_KV_HEAD, at.h, worst,
-                                       keys_right_way(k, &k->row[0]).kv, 0,
-                                       sum / (double)rows });
+    keys_offer(k, best,
+               (struct pattern){ PATTERN_KV_HEAD, at.h, worst,
+                                 keys_right_way(k, &k->row[0]).kv, 0,
+                                 sum / (double)rows });
 }
 
 /* -- gains: keys of zeros, another softmax scale -- */
@@ -176,7 +180,7 @@ static void guess_padding(const struct keys *k, struct pattern *best)
             sum += explained(k, row, k->change);
         }
     if (round(count) >= 1 && count < 1e6)
-        keys_offer(best,
+        keys_offer(k, best,
                    (struct pattern){ PATTERN_PADDING, (int64_t)round(count), 0,
                                      0, 0, sum / (double)k->n });
 }
@@ -236,19 +240,32 @@ static double median(double *x, int64_t n)
 }
 
 /* One scale for all rows. */
-static void guess_scale(const struct keys *k, struct pattern *best)
+static void offer_scale(const struct keys *k, enum pattern_id id, double scale,
+                        struct pattern *best)
 {
-    double scales[LOCATION_KEY_ROWS] = { 1 }, sum = 0;
-    for (int64_t n = 0; n < k->n; n++)
-        scales[n] = fit_scale(k, &k->row[n]);
-    const double scale = median(scales, k->n);
+    double sum = 0;
     for (int64_t n = 0; n < k->n; n++) {
         struct way way = keys_right_way(k, &k->row[n]);
         way.scale = scale;
         sum += way_explains(k, &k->row[n], way);
     }
-    keys_offer(best, (struct pattern){ PATTERN_TEMPERATURE, 0, 0, 0, scale - 1,
-                                       sum / (double)k->n });
+    keys_offer(k, best,
+               (struct pattern){ id, 0, 0, 0, scale, sum / (double)k->n });
+}
+
+/* Those that a mistake makes are told before one that is fitted. */
+static void guess_scale(const struct keys *k, struct pattern *best)
+{
+    const double right = k->s->in->softmax_scale;
+    double scales[LOCATION_KEY_ROWS] = { 1 };
+    offer_scale(k, PATTERN_SCALE_TWICE, right, best);
+    if (right != 0)
+        offer_scale(k, PATTERN_SCALE_MISSING, 1 / right, best);
+    offer_scale(k, PATTERN_SCALE_LOG2E, M_LOG2E, best);
+    offer_scale(k, PATTERN_SCALE_LN2, M_LN2, best);
+    for (int64_t n = 0; n < k->n; n++)
+        scales[n] = fit_scale(k, &k->row[n]);
+    offer_scale(k, PATTERN_SCALE, median(scales, k->n), best);
 }
 
 void locate_ways(const struct keys *k, struct pattern *best)
