@@ -16,13 +16,17 @@ golden_libgolden_la_SOURCES = \
 	golden/heads.h golden/input.c golden/input.h golden/json.c golden/json.h golden/json_row.c golden/json_row.h golden/limits.c golden/limits.h golden/sketch.c golden/sketch.h \
 	golden/names.c golden/names.h golden/npy.c golden/npy.h \
 	golden/provenance.c golden/provenance.h \
-	golden/recipe_file.c golden/recipe_file.h \
+	golden/recipe_file.c golden/recipe_file.h golden/run_array.def \
+	golden/run_beyond.def golden/run_count.def golden/run_fact.def \
+	golden/run_file.h golden/run_file_read.c golden/run_file_write.c \
+	golden/run_layout.c golden/run_layout.h golden/run_row.def \
 	golden/npy_header.c golden/alias.def golden/npy_type.def golden/safetensors.c \
 	golden/safetensors.h golden/safetensors_dtype.def \
 	golden/safetensors_header.c golden/safetensors_header.h \
 	golden/select.c golden/select.h golden/set.h golden/set_file.h golden/set_layout.h \
 	golden/set_open.c golden/set_read.c golden/set_size.def golden/set_write.c \
-	golden/temp_file.c golden/temp_file.h golden/term.c golden/term.h \
+	golden/stored.c golden/stored.h golden/stored_kind.def \
+	golden/stored_part.c golden/temp_file.c golden/temp_file.h golden/term.c golden/term.h \
 	golden/topic.c golden/topic.def golden/topic.h \
 	golden/verb.c golden/verb.h golden/verb_audit.c golden/verb_bench.c \
 	golden/verb_cast.c golden/verb_generate.c \
