@@ -18,10 +18,12 @@ validate_libvalidate_la_SOURCES = \
 	validate/mutate_problem.c validate/mutation.c \
 	validate/mutation.def validate/mutation.h validate/pattern.def \
 	validate/prove.c validate/prove.h validate/prove_report.c \
-	validate/quarantine.c validate/quarantine.h validate/report.c \
+	validate/quarantine.c validate/quarantine.h validate/record.c \
+	validate/record.h validate/report.c \
 	validate/report.h validate/report_json.c validate/report_table.c \
 	validate/result.h validate/run_case.c validate/run_case.h \
-	validate/verb_prove.c validate/verb_validate.c \
+	validate/verb_judge.c validate/verb_prove.c \
+	validate/verb_validate.c \
 	validate/verdict.def
 validate_libvalidate_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DASSAY_MODULE_DIR='"$(moduledir)"'

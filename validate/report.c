@@ -5,7 +5,12 @@
  */
 #include "validate/report.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "golden/select.h"
+#include "golden/temp_file.h"
 #include "golden/term.h"
 #include "golden/verb.h"
 #include "validate/quarantine.h"
@@ -72,4 +77,87 @@ size_t report_repeat(const struct report *r, const struct result *one,
         argv[n++] = r->timeout_option;
     }
     return n;
+}
+
+/* Quoted where a shell would read something into it. */
+static void print_word(const char *word, FILE *out)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "abcdefghijklmnopqrstuvwxyz0123456789_./=+-,:";
+    if (*word && word[strspn(word, plain)] == '\0') {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*word, out);
+    fputc('\'', out);
+}
+
+static char *line_of(const char *const *words, size_t n)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        fputs(i ? " " : "", out);
+        print_word(words[i], out);
+    }
+    bool ok = !ferror(out);
+    if (fclose(out) == 0 && ok)
+        return text;
+    free(text);
+    return NULL;
+}
+
+char *report_repeat_line(const struct report *r, const struct result *one)
+{
+    struct repeat repeat;
+    size_t n = report_repeat(r, one, &repeat);
+    return line_of(repeat.argv, n);
+}
+
+char *report_command(const char *verb, int argc, char *const *argv)
+{
+    const char **words = calloc((size_t)argc + 1, sizeof *words);
+    if (!words)
+        return NULL;
+    words[0] = verb_program;
+    words[1] = verb; /* argv[0] is both */
+    for (int i = 1; i < argc; i++)
+        words[i + 1] = argv[i];
+    char *line = line_of(words, (size_t)argc + 1);
+    free(words);
+    return line;
+}
+
+enum assay_status report_write(const struct report *r, bool json,
+                               const char *path, struct assay_error *err)
+{
+    struct temp_file file;
+    if (!path) {
+        json ? report_json(r, stdout) : report_table(r, stdout);
+        return ASSAY_OK; /* verb_end tells of a bad stdout */
+    }
+    enum assay_status st = temp_file_begin(path, &file, err);
+    if (st != ASSAY_OK)
+        return st;
+    FILE *out = fopen(file.path, "we");
+    bool ok = out && (json ? report_json(r, out) : report_table(r, out));
+    int why = errno;
+    if (out && fclose(out) != 0) {
+        ok = false;
+        why = errno;
+    }
+    if (!ok) {
+        temp_file_abandon(&file);
+        return assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s", path,
+                          strerror(why));
+    }
+    return temp_file_commit(&file, err);
 }

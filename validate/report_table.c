@@ -167,35 +167,12 @@ static bool print_summary(const struct report *r, FILE *out)
     return table_print(t, out);
 }
 
-/* Quoted where a shell would read something into it. */
-static void print_word(const char *word, FILE *out)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "abcdefghijklmnopqrstuvwxyz0123456789_./=+-,:";
-    if (*word && word[strspn(word, plain)] == '\0') {
-        fputs(word, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", out);
-        else
-            fputc(*word, out);
-    fputc('\'', out);
-}
-
 static void print_repeat(const struct report *r, const struct result *one,
                          FILE *out)
 {
-    struct repeat repeat;
-    size_t n = report_repeat(r, one, &repeat);
-    fputs("    repeat:", out);
-    for (size_t i = 0; i < n; i++) {
-        fputc(' ', out);
-        print_word(repeat.argv[i], out);
-    }
-    fputc('\n', out);
+    char *line = report_repeat_line(r, one);
+    fprintf(out, "    repeat: %s\n", line ? line : "no memory to say");
+    free(line);
 }
 
 static void print_reasons(const struct report *r, FILE *out)

@@ -2,7 +2,6 @@
  *
  * assay validate: a kernel module against a golden set.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +12,12 @@
 #include "validate/device.h"
 #include "validate/limits.h"
 #include "validate/quarantine.h"
+#include "validate/record.h"
 #include "validate/report.h"
 #include "validate/run_case.h"
 
 struct options {
-    const char *file, *module, *recipe, *cases, *kernel, *out;
+    const char *file, *module, *recipe, *cases, *kernel, *out, *record;
     unsigned inputs;     /* bits of enum assay_kernel_input */
     const char *timeout; /* as given, or NULL */
     double timeout_s;
@@ -58,9 +58,19 @@ static const struct argp_option keys[] = {
       "run fail, and a pass of one is told",
       0 },
     { "format", KEY_FORMAT, "table|json", 0, "default table", 0 },
-    { "output", 'o', "FILE", 0, "write the report there", 0 },
+    { "output", 'o', "FILE", 0,
+      "write the report there; a name that ends in .h5 gets a run record, for "
+      "`assay judge` and `assay compare`, and the report goes on to where it "
+      "would; may be given for both",
+      0 },
     { 0 },
 };
+
+static bool is_record(const char *name)
+{
+    const size_t n = strlen(name);
+    return n > 3 && strcmp(name + n - 3, ".h5") == 0;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -91,7 +101,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FORMAT:
         o->json = verb_word(state, "--format", arg, formats, 2) == 1;
         break;
-    case 'o': o->out = arg; break;
+    case 'o': *(is_record(arg) ? &o->record : &o->out) = arg; break;
     default: return verb_one_set(key, arg, state, &o->file);
     }
     return 0;
@@ -115,7 +125,8 @@ static const struct argp argp = {
     "Example:\n"
     "  assay validate heads.h5\n"
     "  assay validate heads.h5 --module ./mykernel.so --recipe e4m3 "
-    "--format json -o run.json",
+    "--format json -o run.json\n"
+    "  assay validate heads.h5 -o run.h5",
     children,
     NULL,
     NULL
@@ -129,7 +140,9 @@ struct validate {
     size_t count, space;
     unsigned runs;
     struct limits *limits;
+    char *command;
     struct quarantine quarantine;
+    struct run_file_writer *record; /* or NULL */
     struct progress progress;
     int64_t cases;
     int64_t runs_per_case; /* as far as the module tells */
@@ -159,10 +172,13 @@ static enum assay_status new_result(struct validate *v,
     return ASSAY_OK;
 }
 
-/* The result is whole. */
-static void finish(struct validate *v, struct result *r)
+/* The result is whole; sketch NULL: there was nothing to judge. */
+static enum assay_status finish(struct validate *v, struct result *r,
+                                const struct sketch *sketch,
+                                struct assay_error *err)
 {
     r->known = quarantine_find(&v->quarantine, r);
+    return v->record ? record_add(v->record, r, sketch, err) : ASSAY_OK;
 }
 
 struct loaded {
@@ -204,6 +220,24 @@ static enum assay_status run_repeatedly(struct validate *v,
     return st;
 }
 
+static enum assay_status judge_one(struct validate *v, const struct loaded *l,
+                                   const struct candidate *candidate,
+                                   struct result *r, struct assay_error *err)
+{
+    const struct yardstick against = { &l->c->problem, l->answer, l->exact };
+    struct limit limits[GATES];
+    struct sketch sketch;
+    enum assay_status st = sketch_make(&against, candidate, &sketch, err);
+    if (st != ASSAY_OK)
+        return st;
+    limits_of(v->limits, r, limits);
+    st = judge_sketch(&sketch, limits, r, err);
+    if (st == ASSAY_OK)
+        st = finish(v, r, &sketch, err);
+    sketch_free(&sketch);
+    return st;
+}
+
 /* One kernel on one case with one kind of input. */
 static enum assay_status run_one(struct validate *v, const struct loaded *l,
                                  size_t kernel, enum assay_kernel_input input,
@@ -225,27 +259,23 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
         snprintf(r->reason, sizeof r->reason,
                  "the module is for %s, this program drives the host only",
                  device_name(v->module->device));
-        return ASSAY_OK;
+        return finish(v, r, NULL, err);
     }
     if (strcmp(k->softmax_form, form) != 0) {
         snprintf(r->reason, sizeof r->reason,
                  "the kernel's softmax form is %.31s, the set's answers are "
                  "for %s",
                  k->softmax_form, form);
-        return ASSAY_OK;
+        return finish(v, r, NULL, err);
     }
     int64_t total = v->cases * v->runs_per_case;
     progress_step(&v->progress, v->runs < total ? v->runs : total, total);
     struct run_request request = { v->module, kernel,          input, l->c,
                                    l->answer, v->o->timeout_s, 0 };
     st = run_repeatedly(v, &request, &ran, &candidate, r, err);
-    if (st == ASSAY_OK && ran) {
-        struct limit limits[GATES];
-        limits_of(v->limits, r, limits);
-        st = judge(&(struct yardstick){ &l->c->problem, l->answer, l->exact },
-                   &candidate, limits, r, err);
-    }
-    finish(v, r);
+    if (st == ASSAY_OK)
+        st = ran ? judge_one(v, l, &candidate, r, err)
+                 : finish(v, r, NULL, err);
     candidate_free(&candidate);
     return st;
 }
@@ -287,6 +317,7 @@ static enum assay_status run_recipe(struct validate *v, const struct loaded *l,
         (st = new_result(v, l->c, recipe, &r, err)) == ASSAY_OK) {
         r->verdict = VERDICT_UNSUPPORTED;
         say_no_kernel(v, r->reason, sizeof r->reason);
+        st = finish(v, r, NULL, err);
     }
     return st;
 }
@@ -377,32 +408,45 @@ static enum assay_status check_selections(struct validate *v,
     return st == ASSAY_OK ? check_recipes(v, err) : st;
 }
 
-static enum assay_status write_report(const struct validate *v,
-                                      const struct report *report,
+/* An output must not replace what is read. */
+static enum assay_status check_output(const char *out, const char *set,
+                                      const char *module,
                                       struct assay_error *err)
 {
-    struct temp_file file;
-    if (!v->o->out) {
-        v->o->json ? report_json(report, stdout) : report_table(report, stdout);
-        return ASSAY_OK; /* verb_end tells of a bad stdout */
-    }
-    enum assay_status st = temp_file_begin(v->o->out, &file, err);
-    if (st != ASSAY_OK)
-        return st;
-    FILE *out = fopen(file.path, "we");
-    bool ok = out && (v->o->json ? report_json(report, out)
-                                 : report_table(report, out));
-    int why = errno;
-    if (out && fclose(out) != 0) {
-        ok = false;
-        why = errno;
-    }
-    if (!ok) {
-        temp_file_abandon(&file);
-        return assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s",
-                          v->o->out, strerror(why));
-    }
-    return temp_file_commit(&file, err);
+    enum assay_status st = ASSAY_OK;
+    if (out && (st = temp_file_check_input(out, set, err)) == ASSAY_OK)
+        st = temp_file_check_input(out, module, err);
+    return st;
+}
+
+static struct report report_of(const struct validate *v)
+{
+    return (struct report){ .set_path = v->o->file,
+                            .set_hash = assay_set_hash(v->set),
+                            .module_option = v->o->module,
+                            .timeout_option = v->o->timeout,
+                            .module = v->module,
+                            .results = v->results,
+                            .count = v->count };
+}
+
+static enum assay_status begin_record(struct validate *v,
+                                      struct assay_error *err)
+{
+    const struct report report = report_of(v);
+    if (!v->o->record)
+        return ASSAY_OK;
+    if (!v->command)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for the command");
+    return record_begin(v->o->record, v->command, &report, v->set, v->limits,
+                        &v->record, err);
+}
+
+static enum assay_status end_record(struct validate *v, struct assay_error *err)
+{
+    struct run_file_writer *w = v->record;
+    v->record = NULL;
+    return w ? run_file_commit(w, err) : ASSAY_OK;
 }
 
 static enum assay_status validate(struct validate *v, int *code,
@@ -412,18 +456,18 @@ static enum assay_status validate(struct validate *v, int *code,
     enum assay_status st;
     module_builtin_path("assay-host", path, sizeof path);
     const char *module = v->o->module ? v->o->module : path;
-    if (v->o->out &&
-        ((st = temp_file_check_input(v->o->out, v->o->file, err)) != ASSAY_OK ||
-         (st = temp_file_check_input(v->o->out, module, err)) != ASSAY_OK))
-        return st;
-    if ((st = assay_set_open(v->o->file, &v->set, err)) != ASSAY_OK ||
+    if ((st = check_output(v->o->out, v->o->file, module, err)) != ASSAY_OK ||
+        (st = check_output(v->o->record, v->o->file, module, err)) !=
+            ASSAY_OK ||
+        (st = assay_set_open(v->o->file, &v->set, err)) != ASSAY_OK ||
         (st = limits_load(v->limits, v->set, err)) != ASSAY_OK ||
         (v->o->quarantine &&
          (st = quarantine_read(v->o->quarantine, &v->quarantine, err)) !=
              ASSAY_OK) ||
         (st = module_ask(module, v->o->timeout_s, &v->module, err)) !=
             ASSAY_OK ||
-        (st = check_selections(v, err)) != ASSAY_OK)
+        (st = check_selections(v, err)) != ASSAY_OK ||
+        (st = begin_record(v, err)) != ASSAY_OK)
         return st;
     for (size_t k = 0; k < v->module->count; k++)
         if (select_has(v->o->recipe, v->module->kernels[k].recipe) &&
@@ -435,17 +479,11 @@ static enum assay_status validate(struct validate *v, int *code,
         if (select_has(v->o->cases, assay_set_case_name(v->set, i)))
             st = run_set_case(v, i, err);
     progress_end(&v->progress);
-    if (st != ASSAY_OK)
+    if (st != ASSAY_OK || (st = end_record(v, err)) != ASSAY_OK)
         return st;
-    struct report report = { .set_path = v->o->file,
-                             .set_hash = assay_set_hash(v->set),
-                             .module_option = v->o->module,
-                             .timeout_option = v->o->timeout,
-                             .module = v->module,
-                             .results = v->results,
-                             .count = v->count };
+    const struct report report = report_of(v);
     *code = report_exit(&report);
-    st = write_report(v, &report, err);
+    st = report_write(&report, v->o->json, v->o->out, err);
     if (st == ASSAY_OK && (v->o->out || v->o->json)) {
         report_counts(&report, counts, sizeof counts);
         fprintf(stderr, "%s\n", counts);
@@ -458,7 +496,8 @@ int verb_validate(int argc, char **argv)
     struct options o = { .inputs = ASSAY_KERNEL_RAW | ASSAY_KERNEL_PACKED,
                          .timeout_s = 120,
                          .runs = 1 };
-    struct validate v = { .o = &o };
+    struct validate v = { .o = &o,
+                          .command = report_command("validate", argc, argv) };
     struct assay_error err;
     int code = 0;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
@@ -469,6 +508,8 @@ int verb_validate(int argc, char **argv)
     for (size_t i = 0; i < v.count; i++)
         result_free(&v.results[i]);
     free(v.results);
+    free(v.command);
+    run_file_abandon(v.record);
     limits_free(v.limits);
     quarantine_free(&v.quarantine);
     module_info_free(v.module);
