@@ -6,8 +6,8 @@ golden_libgolden_la_SOURCES = \
 	golden/audit_figure.h golden/audit_measure.c golden/audit_table.c \
 	golden/audit_text.c golden/audit_transport.c \
 	golden/audit_transport.h golden/csv.c golden/csv.h golden/made.c \
-	golden/made.h golden/sheet.c golden/sheet.h golden/source.c \
-	golden/source.h \
+	golden/made.h golden/sheet.c golden/sheet.h golden/show_run.c \
+	golden/show_run.h golden/source.c golden/source.h \
 	golden/bench.c golden/bench.def golden/bench.h golden/bench_plan.c \
 	golden/case.c golden/cast.c golden/cast.h golden/cast_file.h \
 	golden/cast_input.c golden/cast_output.c golden/child.c \

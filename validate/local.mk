@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += validate/libvalidate.la
 validate_libvalidate_la_SOURCES = \
-	validate/buffers.c validate/buffers.h validate/device.c \
+	validate/buffers.c validate/buffers.h validate/compare.c \
+	validate/compare.h validate/compare_figure.def \
+	validate/compare_report.c validate/device.c \
 	validate/device.h validate/doctor.c validate/doctor.def \
 	validate/doctor.h validate/doctor_offset.def \
 	validate/doctor_predict.c validate/doctor_predict.h \
 	validate/edit.c validate/edit.h validate/gate.def validate/gates.c \
 	validate/gates.h validate/gates_rows.c validate/gates_twin.c \
 	validate/heat.c validate/heat.def validate/heat.h validate/judge.c \
-	validate/judge.h validate/limit_source.def validate/limits.c \
+	validate/judge.h validate/likeness.def validate/limit_source.def validate/limits.c \
 	validate/limits.h validate/locate.c validate/locate.h \
 	validate/locate_channels.c validate/locate_key_sets.c \
 	validate/locate_keys.c validate/locate_keys.h \
@@ -22,7 +24,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/record.h validate/report.c \
 	validate/report.h validate/report_json.c validate/report_table.c \
 	validate/result.h validate/run_case.c validate/run_case.h \
-	validate/verb_judge.c validate/verb_prove.c \
+	validate/verb_compare.c validate/verb_judge.c validate/verb_prove.c \
 	validate/verb_validate.c \
 	validate/verdict.def
 validate_libvalidate_la_CPPFLAGS = $(AM_CPPFLAGS) \

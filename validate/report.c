@@ -5,7 +5,6 @@
  */
 #include "validate/report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,28 +135,18 @@ char *report_command(const char *verb, int argc, char *const *argv)
     return line;
 }
 
+static bool print_table(const void *report, FILE *out)
+{
+    return report_table(report, out);
+}
+
+static bool print_json(const void *report, FILE *out)
+{
+    return report_json(report, out);
+}
+
 enum assay_status report_write(const struct report *r, bool json,
                                const char *path, struct assay_error *err)
 {
-    struct temp_file file;
-    if (!path) {
-        json ? report_json(r, stdout) : report_table(r, stdout);
-        return ASSAY_OK; /* verb_end tells of a bad stdout */
-    }
-    enum assay_status st = temp_file_begin(path, &file, err);
-    if (st != ASSAY_OK)
-        return st;
-    FILE *out = fopen(file.path, "we");
-    bool ok = out && (json ? report_json(r, out) : report_table(r, out));
-    int why = errno;
-    if (out && fclose(out) != 0) {
-        ok = false;
-        why = errno;
-    }
-    if (!ok) {
-        temp_file_abandon(&file);
-        return assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s", path,
-                          strerror(why));
-    }
-    return temp_file_commit(&file, err);
+    return temp_file_print(path, json ? print_json : print_table, r, err);
 }
