@@ -17,7 +17,8 @@ tests_check_child_CFLAGS = $(tests_cflags)
 tests_check_child_LDADD = validate/libvalidate.la $(tests_golden)
 
 program_tests = tests/faulty.test tests/hygiene.test tests/own_kernel.test \
-	tests/readme.test tests/recipes.test tests/shapes.test
+	tests/readme.test tests/recipes.test tests/record.test \
+	tests/shapes.test
 TESTS += $(program_tests)
 EXTRA_DIST += $(program_tests) tests/packed_module.c
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; CXX='$(CXX)'; export CC CXX;
