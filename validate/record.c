@@ -96,7 +96,7 @@ static enum assay_status fill(const struct run_result *from, struct result *out,
 
 enum assay_status record_judge(const struct run_file *run, size_t i,
                                const struct limits *limits,
-                               const struct quarantine *quarantine,
+                               const struct quarantine *quarantine, bool rows,
                                struct result *out, struct assay_error *err)
 {
     struct run_result from;
@@ -109,6 +109,8 @@ enum assay_status record_judge(const struct run_file *run, size_t i,
     if (st == ASSAY_OK && from.ran) {
         limits_of(limits, out, own);
         st = judge_sketch(&from.sketch, own, out, err);
+        if (st == ASSAY_OK && rows)
+            st = result_keep_rows(out, &from.sketch, err);
     }
     if (st == ASSAY_OK)
         out->known = quarantine_find(quarantine, out);

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 #include "golden/json.h"
+#include "golden/run_json.h"
 #include "validate/device.h"
 #include "validate/report.h"
 
@@ -80,6 +81,8 @@ static json_t *result_json(const struct report *all, const struct result *r)
     }
     json_object_set_new(out, "distances", distances);
     json_object_set_new(out, "repeat", repeat_json(all, r));
+    if (r->rows)
+        json_object_set_new(out, "rows", run_rows_json(r->rows));
     return out;
 }
 

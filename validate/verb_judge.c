@@ -13,15 +13,19 @@ struct options {
     const char *file, *out, *quarantine;
     struct record_selection selection;
     struct limits limits;
-    bool json;
+    bool json, rows;
 };
 
-enum { KEY_FORMAT = 256, KEY_QUARANTINE };
+enum { KEY_FORMAT = 256, KEY_QUARANTINE, KEY_ROWS };
 
 static const struct argp_option keys[] = {
     { "quarantine", KEY_QUARANTINE, "FILE", 0,
       "known failures with links to their trackers, JSON", 0 },
     { "format", KEY_FORMAT, "table|json", 0, "default table", 0 },
+    { "rows", KEY_ROWS, NULL, 0,
+      "in JSON: the figures of all rows too, for programs that judge by rules "
+      "of their own",
+      0 },
     { "output", 'o', "FILE", 0, "write the report there", 0 },
     { 0 },
 };
@@ -35,6 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FORMAT:
         o->json = verb_word(state, "--format", arg, formats, 2) == 1;
         break;
+    case KEY_ROWS: o->rows = true; break;
     case 'o': o->out = arg; break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->selection;
@@ -48,6 +53,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!o->file)
             argp_error(state, "no run record named");
+        if (o->rows && !o->json)
+            argp_error(state, "--rows is for --format json");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -98,7 +105,8 @@ static enum assay_status judge_all(struct judging_run *j,
         return assay_fail(err, ASSAY_MEMORY, "no memory for results");
     while (st == ASSAY_OK && j->count < j->list.count) {
         st = record_judge(j->run, j->list.at[j->count], &j->o->limits,
-                          &j->quarantine, &j->results[j->count], err);
+                          &j->quarantine, j->o->rows, &j->results[j->count],
+                          err);
         j->count++;
     }
     return st;

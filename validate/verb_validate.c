@@ -24,7 +24,7 @@ struct options {
     struct limits limits;
     const char *quarantine;
     long runs; /* of each kernel on each case */
-    bool json;
+    bool json, rows;
 };
 
 enum {
@@ -36,7 +36,8 @@ enum {
     KEY_TIMEOUT,
     KEY_REPEAT,
     KEY_QUARANTINE,
-    KEY_FORMAT
+    KEY_FORMAT,
+    KEY_ROWS
 };
 
 static const struct argp_option keys[] = {
@@ -58,6 +59,10 @@ static const struct argp_option keys[] = {
       "run fail, and a pass of one is told",
       0 },
     { "format", KEY_FORMAT, "table|json", 0, "default table", 0 },
+    { "rows", KEY_ROWS, NULL, 0,
+      "in JSON: the figures of all rows too, for programs that judge by rules "
+      "of their own; `assay judge` reads them from .h5 only",
+      0 },
     { "output", 'o', "FILE", 0,
       "write the report there; a name that ends in .h5 gets a run record, for "
       "`assay judge` and `assay compare`, and the report goes on to where it "
@@ -101,7 +106,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FORMAT:
         o->json = verb_word(state, "--format", arg, formats, 2) == 1;
         break;
+    case KEY_ROWS: o->rows = true; break;
     case 'o': *(is_record(arg) ? &o->record : &o->out) = arg; break;
+    case ARGP_KEY_END:
+        if (o->rows && !o->json)
+            argp_error(state, "--rows is for --format json");
+        return verb_one_set(key, arg, state, &o->file);
     default: return verb_one_set(key, arg, state, &o->file);
     }
     return 0;
@@ -234,6 +244,8 @@ static enum assay_status judge_one(struct validate *v, const struct loaded *l,
     st = judge_sketch(&sketch, limits, r, err);
     if (st == ASSAY_OK)
         st = finish(v, r, &sketch, err);
+    if (st == ASSAY_OK && v->o->rows)
+        st = result_keep_rows(r, &sketch, err);
     sketch_free(&sketch);
     return st;
 }
