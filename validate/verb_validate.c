@@ -286,8 +286,8 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
                                    l->answer, v->o->timeout_s, 0 };
     st = run_repeatedly(v, &request, &ran, &candidate, r, err);
     if (st == ASSAY_OK)
-        st = ran ? judge_one(v, l, &candidate, r, err)
-                 : finish(v, r, NULL, err);
+        st =
+            ran ? judge_one(v, l, &candidate, r, err) : finish(v, r, NULL, err);
     candidate_free(&candidate);
     return st;
 }
