@@ -11,10 +11,11 @@ golden_libgolden_la_SOURCES = \
 	golden/bench.c golden/bench.def golden/bench.h golden/bench_plan.c \
 	golden/case.c golden/cast.c golden/cast.h golden/cast_file.h \
 	golden/cast_input.c golden/cast_output.c golden/child.c \
-	golden/child.h golden/clock.h golden/h5.c \
+	golden/child.h golden/clock.h golden/distance_figure.def golden/h5.c \
 	golden/h5.h golden/h5_data.c golden/h5_walk.c golden/heads.c \
 	golden/heads.h golden/input.c golden/input.h golden/json.c golden/json.h \
 	golden/names.c golden/names.h golden/npy.c golden/npy.h \
+	golden/provenance.c golden/provenance.h \
 	golden/recipe_file.c golden/recipe_file.h \
 	golden/npy_header.c golden/alias.def golden/npy_type.def golden/safetensors.c \
 	golden/safetensors.h golden/safetensors_dtype.def \

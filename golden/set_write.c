@@ -3,16 +3,15 @@
  * Golden sets: writing.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "assay/blas.h"
 #include "config.h"
 #include "golden/h5.h"
-#include "golden/set.h"
+#include "golden/provenance.h"
 #include "golden/recipe_file.h"
+#include "golden/set.h"
 #include "golden/set_layout.h"
 #include "golden/temp_file.h"
 
@@ -40,41 +39,14 @@ void assay_set_abandon(struct assay_set_writer *w)
     free(w);
 }
 
-static void iso_date(char *text, size_t n)
-{
-    const char *epoch = getenv("SOURCE_DATE_EPOCH");
-    time_t now = epoch ? (time_t)strtoll(epoch, NULL, 10) : time(NULL);
-    struct tm utc;
-    if (!gmtime_r(&now, &utc) || /* a year that no int holds */
-        strftime(text, n, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
-        snprintf(text, n, "unknown");
-}
-
-static void cpu_name(char *text, size_t n)
-{
-    char line[256];
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    snprintf(text, n, "unknown");
-    while (f && fgets(line, sizeof line, f)) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) == 0 && colon) {
-            line[strcspn(line, "\n")] = '\0';
-            snprintf(text, n, "%s", colon + 2);
-            break;
-        }
-    }
-    if (f)
-        fclose(f);
-}
-
 static enum assay_status write_provenance(const char *path, hid_t file,
                                           const struct assay_provenance *from,
                                           struct assay_error *err)
 {
     char date[32], cpu[128];
     hid_t group;
-    iso_date(date, sizeof date);
-    cpu_name(cpu, sizeof cpu);
+    provenance_date(date, sizeof date);
+    provenance_cpu(cpu, sizeof cpu);
     const struct {
         const char *key, *value;
     } facts[] = {
