@@ -1,13 +1,100 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all reports share: exit code, counts, and the command that repeats a
- * result.
+ * What all reports share: the head, exit code, counts, and the command that
+ * repeats a result.
  */
 #include "validate/report.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "assay/blas.h"
+#include "config.h"
+#include "golden/provenance.h"
 #include "golden/select.h"
 #include "golden/term.h"
 #include "golden/verb.h"
+#include "validate/device.h"
+
+static const struct report_format formats[] = {
+#define ASSAY_REPORT(name, begin, one, end, about) \
+    { name, begin, one, end, about },
+#include "validate/report.def"
+#undef ASSAY_REPORT
+};
+
+int report_format_count(void)
+{
+    return sizeof formats / sizeof *formats;
+}
+
+const struct report_format *report_format_get(int i)
+{
+    return &formats[i];
+}
+
+bool report_run_fill(struct report *report, const struct assay_set *set,
+                     int argc, char **argv)
+{
+    struct report_run *run = &report->run;
+    provenance_date(run->date, sizeof run->date);
+    provenance_host(run->host, sizeof run->host);
+    provenance_cpu(run->cpu, sizeof run->cpu);
+    const char **words = calloc((size_t)argc + 1, sizeof *words);
+    if (!words)
+        return false;
+    words[0] = verb_program;
+    words[1] = "validate"; /* argv[0] is "assay validate" */
+    for (int i = 1; i < argc; i++)
+        words[i + 1] = argv[i];
+    run->command = report_command_line(words, (size_t)argc + 1);
+    free(words);
+    run->set_command = assay_set_provenance(set, "command");
+    return run->command;
+}
+
+void report_run_free(struct report *report)
+{
+    free(report->run.command);
+    free(report->run.set_command);
+    report->run.command = report->run.set_command = NULL;
+}
+
+void report_facts(const struct report *r,
+                  struct report_fact facts[REPORT_FACTS])
+{
+    const struct report_run *run = &r->run;
+    const struct report_fact all[REPORT_FACTS] = {
+        { "version", PACKAGE_VERSION },
+        { "date", run->date },
+        { "command", run->command },
+        { "host", run->host },
+        { "cpu", run->cpu },
+        { "blas", assay_blas_name() },
+        { "blas_core", assay_blas_core() },
+        { "set", r->set_path },
+        { "set_content_hash", r->set_hash },
+        { "set_command", run->set_command ? run->set_command : "not said" },
+        { "module", r->module->path },
+        { "module_name", r->module->name },
+        { "module_build", r->module->build[0] ? r->module->build : "not said" },
+        { "module_device", device_name(r->module->device) },
+    };
+    memcpy(facts, all, sizeof all);
+}
+
+double report_gate_limit(const struct result *one, enum gate gate)
+{
+    (void)one;
+    return gate_get(gate)->limit;
+}
+
+const char *report_gate_limit_from(const struct result *one, enum gate gate)
+{
+    (void)one;
+    (void)gate;
+    return "default";
+}
 
 int report_exit(const struct report *r)
 {
@@ -69,4 +156,47 @@ size_t report_repeat(const struct report *r, const struct result *one,
         argv[n++] = r->timeout_option;
     }
     return n;
+}
+
+static void print_word(const char *word, FILE *out)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "abcdefghijklmnopqrstuvwxyz0123456789_./=+-,:";
+    if (*word && word[strspn(word, plain)] == '\0') {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*word, out);
+    fputc('\'', out);
+}
+
+char *report_command_line(const char *const *argv, size_t n)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            fputc(' ', out);
+        print_word(argv[i], out);
+    }
+    bool ok = !ferror(out);
+    if (fclose(out) == 0 && ok)
+        return text;
+    free(text);
+    return NULL;
+}
+
+char *report_repeat_line(const struct report *r, const struct result *one)
+{
+    struct repeat repeat;
+    size_t n = report_repeat(r, one, &repeat);
+    return report_command_line(repeat.argv, n);
 }
