@@ -19,7 +19,9 @@ struct options {
     unsigned inputs;     /* bits of enum assay_kernel_input */
     const char *timeout; /* as given, or NULL */
     double timeout_s;
-    bool json;
+    const struct report_format *format;
+    int argc;
+    char **argv;
 };
 
 enum {
@@ -32,11 +34,18 @@ enum {
     KEY_FORMAT
 };
 
+/* "table|markdown|..." from its second character on */
+static const char format_names[] =
+#define ASSAY_REPORT(name, begin, one, end, about) "|" name
+#include "validate/report.def"
+#undef ASSAY_REPORT
+    ;
+
 static const struct argp_option keys[] = {
     { "module", KEY_MODULE, "FILE.so", 0,
       "kernel module; default the built-in one for the host", 0 },
-    { "recipe", KEY_RECIPE, "LIST", 0, "only these recipes of the set, names and globs",
-      0 },
+    { "recipe", KEY_RECIPE, "LIST", 0, 
+      "only these recipes of the set, names, globs, or NAME@FORM", 0 },
     { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
     { "kernel", KEY_KERNEL, "LIST", 0, "only these kernels, names and globs",
       0 },
@@ -44,14 +53,22 @@ static const struct argp_option keys[] = {
       "only this kind of input; default each that a kernel takes", 0 },
     { "timeout", KEY_TIMEOUT, "S", 0,
       "seconds until a kernel counts as hung; default 120", 0 },
-    { "format", KEY_FORMAT, "table|json", 0, "default table", 0 },
-    { "output", 'o', "FILE", 0, "write the report there", 0 },
+    { "format", KEY_FORMAT, &format_names[1], 0, "default table; see below",
+      0 },
+    { "output", 'o', "FILE", 0,
+      "write the report there, whole at the end; jsonl line by line as kernels "
+      "are judged",
+      0 },
     { 0 },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    static const char *const formats[] = { "table", "json" };
+    static const char *const formats[] = {
+#define ASSAY_REPORT(name, begin, one, end, about) name,
+#include "validate/report.def"
+#undef ASSAY_REPORT
+    };
     static const char *const inputs[] = { "raw", "packed" };
     struct options *o = state->input;
     switch (key) {
@@ -71,7 +88,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--timeout takes more than 0 seconds");
         break;
     case KEY_FORMAT:
-        o->json = verb_word(state, "--format", arg, formats, 2) == 1;
+        o->format = report_format_get(verb_word(state, "--format", arg, formats,
+                                                report_format_count()));
         break;
     case 'o': o->out = arg; break;
     default: return verb_one_set(key, arg, state, &o->file);
@@ -91,7 +109,11 @@ static const struct argp argp = {
     "Exit status 0: all that ran passed; 1: a kernel was wrong; 2: usage or a "
     "bad file; 3: none was wrong and a kernel crashed or hung; 77: nothing "
     "ran.\n\n"
-    "Example:\n"
+    "Formats of the report:\n"
+#define ASSAY_REPORT(name, begin, one, end, about) "  " name ": " about "\n"
+#include "validate/report.def"
+#undef ASSAY_REPORT
+    "\nExample:\n"
     "  assay validate heads.h5\n"
     "  assay validate heads.h5 --module ./mykernel.so --recipe e4m3 "
     "--format json -o run.json",
@@ -104,8 +126,10 @@ struct validate {
     const struct options *o;
     struct assay_set *set;
     struct module_info *module;
+    struct report report;
+    struct report_file file;
     struct result *results;
-    size_t count, space;
+    size_t count, space, told;
     unsigned runs;
     struct progress progress;
     int64_t cases;
@@ -184,6 +208,17 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
     return st;
 }
 
+/* Results that no report knows yet. */
+static enum assay_status tell(struct validate *v, struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    v->report.results = v->results;
+    v->report.count = v->count;
+    while (st == ASSAY_OK && v->told < v->count)
+        st = report_file_one(&v->file, &v->report, &v->results[v->told++], err);
+    return st;
+}
+
 /* What the module has instead. */
 static void say_no_kernel(const struct validate *v, char *text, size_t size)
 {
@@ -215,12 +250,14 @@ static enum assay_status run_recipe(struct validate *v, const struct loaded *l,
             continue;
         for (int i = 0; st == ASSAY_OK && i < 2; i++)
             if (kernel->inputs & v->o->inputs & kinds[i])
-                st = run_one(v, l, k, kinds[i], err);
+                if ((st = run_one(v, l, k, kinds[i], err)) == ASSAY_OK)
+                    st = tell(v, err);
     }
     if (st == ASSAY_OK && v->count == before &&
         (st = new_result(v, l->c, recipe, &r, err)) == ASSAY_OK) {
         r->verdict = VERDICT_UNSUPPORTED;
         say_no_kernel(v, r->reason, sizeof r->reason);
+        st = tell(v, err);
     }
     return st;
 }
@@ -235,7 +272,7 @@ static enum assay_status run_answers(struct validate *v, size_t i,
     enum assay_status st = assay_set_recipes(v->set, i, &recipes, &n, err);
     for (size_t r = 0; st == ASSAY_OK && r < n; r++) {
         struct assay_answer answer;
-        if (!select_has(v->o->recipe, recipes[r]->name))
+        if (!select_has_recipe(v->o->recipe, recipes[r]))
             continue;
         st = assay_set_read_answer(v->set, i, &c->problem, recipes[r], &answer,
                                    err);
@@ -269,24 +306,23 @@ static enum assay_status run_set_case(struct validate *v, size_t i,
 static enum assay_status check_recipes(const struct validate *v,
                                        struct assay_error *err)
 {
-    bool have[ASSAY_RECIPES_MAX] = { 0 };
-    const char *names[ASSAY_RECIPES_MAX];
-    size_t n_names = 0;
+    const struct assay_recipe *have[ASSAY_RECIPES_MAX] = { 0 };
+    size_t n_have = 0;
     for (size_t i = 0; i < assay_set_count(v->set); i++) {
         const struct assay_recipe **recipes;
         size_t n;
         enum assay_status st = assay_set_recipes(v->set, i, &recipes, &n, err);
         for (size_t r = 0; r < n; r++)
-            have[recipes[r]->id] = true;
+            have[recipes[r]->id] = recipes[r];
         free(recipes);
         if (st != ASSAY_OK)
             return st;
     }
     for (int id = 0; id < assay_recipe_count(); id++)
         if (have[id])
-            names[n_names++] = assay_recipe_get((enum assay_recipe_id)id)->name;
+            have[n_have++] = have[id];
     enum assay_status st =
-        select_check(v->o->recipe, "recipe", names, n_names, err);
+        select_check_recipes(v->o->recipe, have, n_have, err);
     return st == ASSAY_OK ? st : assay_fail_in(err, st, "%s", v->o->file);
 }
 
@@ -311,38 +347,34 @@ static enum assay_status check_selections(struct validate *v,
     return st == ASSAY_OK ? check_recipes(v, err) : st;
 }
 
-static enum assay_status write_report(const struct validate *v,
-                                      const struct report *report,
+static enum assay_status begin_report(struct validate *v,
                                       struct assay_error *err)
 {
-    struct temp_file file;
-    if (!v->o->out) {
-        v->o->json ? report_json(report, stdout) : report_table(report, stdout);
-        return ASSAY_OK; /* verb_end tells of a bad stdout */
-    }
-    enum assay_status st = temp_file_begin(v->o->out, &file, err);
-    if (st != ASSAY_OK)
-        return st;
-    FILE *out = fopen(file.path, "we");
-    bool ok = out && (v->o->json ? report_json(report, out)
-                                 : report_table(report, out));
-    int why = errno;
-    if (out && fclose(out) != 0) {
-        ok = false;
-        why = errno;
-    }
-    if (!ok) {
-        temp_file_abandon(&file);
-        return assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s",
-                          v->o->out, strerror(why));
-    }
-    return temp_file_commit(&file, err);
+    v->report = (struct report){ .set_path = v->o->file,
+                                 .set_hash = assay_set_hash(v->set),
+                                 .module_option = v->o->module,
+                                 .timeout_option = v->o->timeout,
+                                 .module = v->module };
+    v->file = (struct report_file){ v->o->format, v->o->out, NULL };
+    if (!report_run_fill(&v->report, v->set, v->o->argc, v->o->argv))
+        return assay_fail(err, ASSAY_MEMORY, "no memory for the report");
+    return report_file_begin(&v->file, &v->report, err);
+}
+
+/* Counts go to stderr where stdout does not end in them for people. */
+static void say_counts(const struct validate *v)
+{
+    char counts[256];
+    if (!v->o->out && v->o->format == report_format_get(0))
+        return;
+    report_counts(&v->report, counts, sizeof counts);
+    fprintf(stderr, "%s\n", counts);
 }
 
 static enum assay_status validate(struct validate *v, int *code,
                                   struct assay_error *err)
 {
-    char path[4096], counts[256];
+    char path[4096];
     enum assay_status st;
     module_builtin_path("assay-host", path, sizeof path);
     const char *module = v->o->module ? v->o->module : path;
@@ -353,7 +385,8 @@ static enum assay_status validate(struct validate *v, int *code,
     if ((st = assay_set_open(v->o->file, &v->set, err)) != ASSAY_OK ||
         (st = module_ask(module, v->o->timeout_s, &v->module, err)) !=
             ASSAY_OK ||
-        (st = check_selections(v, err)) != ASSAY_OK)
+        (st = check_selections(v, err)) != ASSAY_OK ||
+        (st = begin_report(v, err)) != ASSAY_OK)
         return st;
     for (size_t k = 0; k < v->module->count; k++)
         if (select_has(v->o->recipe, v->module->kernels[k].recipe) &&
@@ -367,26 +400,20 @@ static enum assay_status validate(struct validate *v, int *code,
     progress_end(&v->progress);
     if (st != ASSAY_OK)
         return st;
-    struct report report = { .set_path = v->o->file,
-                             .set_hash = assay_set_hash(v->set),
-                             .module_option = v->o->module,
-                             .timeout_option = v->o->timeout,
-                             .module = v->module,
-                             .results = v->results,
-                             .count = v->count };
-    *code = report_exit(&report);
-    st = write_report(v, &report, err);
-    if (st == ASSAY_OK && (v->o->out || v->o->json)) {
-        report_counts(&report, counts, sizeof counts);
-        fprintf(stderr, "%s\n", counts);
-    }
+    *code = report_exit(&v->report);
+    st = report_file_end(&v->file, &v->report, err);
+    if (st == ASSAY_OK)
+        say_counts(v);
     return st;
 }
 
 int verb_validate(int argc, char **argv)
 {
     struct options o = { .inputs = ASSAY_KERNEL_RAW | ASSAY_KERNEL_PACKED,
-                         .timeout_s = 120 };
+                         .timeout_s = 120,
+                         .format = report_format_get(0),
+                         .argc = argc,
+                         .argv = argv };
     struct validate v = { .o = &o };
     struct assay_error err;
     int code = 0;
@@ -394,6 +421,8 @@ int verb_validate(int argc, char **argv)
     enum assay_status st = validate(&v, &code, &err);
     code = st == ASSAY_OK ? verb_end("validate", code)
                           : verb_fail("validate", &err);
+    report_file_close(&v.file);
+    report_run_free(&v.report);
     for (size_t i = 0; i < v.count; i++)
         free(v.results[i].case_name);
     free(v.results);
