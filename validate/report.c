@@ -5,6 +5,7 @@
  */
 #include "validate/report.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,24 +34,15 @@ const struct report_format *report_format_get(int i)
     return &formats[i];
 }
 
-bool report_run_fill(struct report *report, const struct assay_set *set,
-                     int argc, char **argv)
+void report_run_fill(struct report *report, const struct assay_set *set,
+                     char *command)
 {
     struct report_run *run = &report->run;
     provenance_date(run->date, sizeof run->date);
     provenance_host(run->host, sizeof run->host);
     provenance_cpu(run->cpu, sizeof run->cpu);
-    const char **words = calloc((size_t)argc + 1, sizeof *words);
-    if (!words)
-        return false;
-    words[0] = verb_program;
-    words[1] = "validate"; /* argv[0] is "assay validate" */
-    for (int i = 1; i < argc; i++)
-        words[i + 1] = argv[i];
-    run->command = report_command_line(words, (size_t)argc + 1);
-    free(words);
+    run->command = command;
     run->set_command = assay_set_provenance(set, "command");
-    return run->command;
 }
 
 void report_run_free(struct report *report)
@@ -67,7 +59,7 @@ void report_facts(const struct report *r,
     const struct report_fact all[REPORT_FACTS] = {
         { "version", PACKAGE_VERSION },
         { "date", run->date },
-        { "command", run->command },
+        { "command", run->command ? run->command : "not said" },
         { "host", run->host },
         { "cpu", run->cpu },
         { "blas", assay_blas_name() },
@@ -81,6 +73,11 @@ void report_facts(const struct report *r,
         { "module_device", device_name(r->module->device) },
     };
     memcpy(facts, all, sizeof all);
+}
+
+double report_seconds(const struct result *one)
+{
+    return one->seconds > 0 ? one->seconds : NAN;
 }
 
 double report_gate_limit(const struct result *one, enum gate gate)
@@ -158,6 +155,7 @@ size_t report_repeat(const struct report *r, const struct result *one,
     return n;
 }
 
+/* Quoted where a shell would read something into it. */
 static void print_word(const char *word, FILE *out)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -175,7 +173,7 @@ static void print_word(const char *word, FILE *out)
     fputc('\'', out);
 }
 
-char *report_command_line(const char *const *argv, size_t n)
+static char *line_of(const char *const *words, size_t n)
 {
     char *text = NULL;
     size_t size;
@@ -183,9 +181,8 @@ char *report_command_line(const char *const *argv, size_t n)
     if (!out)
         return NULL;
     for (size_t i = 0; i < n; i++) {
-        if (i > 0)
-            fputc(' ', out);
-        print_word(argv[i], out);
+        fputs(i ? " " : "", out);
+        print_word(words[i], out);
     }
     bool ok = !ferror(out);
     if (fclose(out) == 0 && ok)
@@ -198,5 +195,19 @@ char *report_repeat_line(const struct report *r, const struct result *one)
 {
     struct repeat repeat;
     size_t n = report_repeat(r, one, &repeat);
-    return report_command_line(repeat.argv, n);
+    return line_of(repeat.argv, n);
+}
+
+char *report_command(const char *verb, int argc, char *const *argv)
+{
+    const char **words = calloc((size_t)argc + 1, sizeof *words);
+    if (!words)
+        return NULL;
+    words[0] = verb_program;
+    words[1] = verb; /* argv[0] is both */
+    for (int i = 1; i < argc; i++)
+        words[i + 1] = argv[i];
+    char *line = line_of(words, (size_t)argc + 1);
+    free(words);
+    return line;
 }

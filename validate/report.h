@@ -17,7 +17,7 @@
 /* When and where; texts are the struct's. */
 struct report_run {
     char date[32], host[128], cpu[128];
-    char *command;     /* the command line, as a shell reads it */
+    char *command;     /* the command line; see report_command */
     char *set_command; /* the one that made the set; NULL: not said */
 };
 
@@ -31,9 +31,13 @@ struct report {
     struct report_run run;
 };
 
-/* Fills report->run; false when out of memory. Free it either way. */
-bool report_run_fill(struct report *report, const struct assay_set *set,
-                     int argc, char **argv);
+/* The command line of a verb, as a shell reads it; free(). To be asked for
+ * before argp puts argv in another order. NULL: out of memory. */
+char *report_command(const char *verb, int argc, char *const *argv);
+
+/* Fills report->run, which takes the command. */
+void report_run_fill(struct report *report, const struct assay_set *set,
+                     char *command);
 void report_run_free(struct report *report);
 
 /* The head of a report: names and texts, all the report's, none NULL. */
@@ -43,6 +47,9 @@ struct report_fact {
 };
 void report_facts(const struct report *report,
                   struct report_fact facts[REPORT_FACTS]);
+
+/* Of the launch; NaN where none came to its end. */
+double report_seconds(const struct result *one);
 
 /* What a gate allowed a result, and who said so: "default". */
 double report_gate_limit(const struct result *one, enum gate gate);
@@ -57,10 +64,6 @@ size_t report_repeat(const struct report *r, const struct result *one,
                      struct repeat *out);
 /* The same as a shell reads it; free(). NULL: out of memory. */
 char *report_repeat_line(const struct report *r, const struct result *one);
-
-/* Words as a shell reads them, quoted where it would read something into
- * them; free(). NULL: out of memory. */
-char *report_command_line(const char *const *argv, size_t n);
 
 /* One line: how many results had which verdict. */
 void report_counts(const struct report *r, char *text, size_t size);

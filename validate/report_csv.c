@@ -119,7 +119,7 @@ static void line(struct csv *csv, const struct report *all,
                                   r->notes };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         csv_word(csv, words[i]);
-    csv_number(csv, r->seconds);
+    csv_number(csv, report_seconds(r));
     csv_number(csv, (double)r->heads);
     csv_number(csv, (double)r->heads_failed);
 #define SET_SIZE(key, field) csv_number(csv, (double)p->field);

@@ -68,7 +68,7 @@ static json_t *result_json(const struct report *all, const struct result *r)
                         json_string(verdict_get(r->verdict)->name));
     json_object_set_new(out, "reason", json_text(r->reason));
     json_object_set_new(out, "notes", json_text(r->notes));
-    json_object_set_new(out, "seconds", json_number(r->seconds));
+    json_object_set_new(out, "seconds", json_number(report_seconds(r)));
     json_object_set_new(out, "problem", json_problem(&r->problem));
     json_object_set_new(out, "heads", json_integer(r->heads));
     json_object_set_new(out, "heads_failed", json_integer(r->heads_failed));

@@ -172,7 +172,7 @@ static void test_case(struct junit *j, const struct result *one)
                      one->input ? " " : "", one->input ? one->input : "");
     attribute_printf(j, "classname", "%s/%s", set_name(j->r),
                      one->recipe->name);
-    time_attribute(j, one->seconds);
+    time_attribute(j, report_seconds(one));
     if (outcome != PASSED) {
         char *text = outcome == SKIPPED ? strdup("") : details(j, one);
         begin(j, elements[outcome]);
@@ -220,7 +220,7 @@ static void suite_attributes(struct junit *j, const struct assay_recipe *recipe,
             continue;
         tests++;
         counts[outcome_of(one)]++;
-        seconds += isfinite(one->seconds) ? one->seconds : 0;
+        seconds += isnan(report_seconds(one)) ? 0 : one->seconds;
     }
     attribute(j, "name", recipe->name);
     attribute(j, "package", set_name(j->r));

@@ -12,15 +12,25 @@
 #include "validate/device.h"
 #include "validate/report.h"
 
-/* The six figures. */
+/* Unlike "-", "nan" is a figure. */
+static void figure(struct sheet *s, double x, bool fixed, int digits)
+{
+    if (isnan(x))
+        sheet_cell(s, "nan");
+    else
+        sheet_cell(s, fixed ? "%.*f" : "%.*e", digits, x);
+}
+
+enum { FIGURES = 6 };
+
 static void figure_cells(struct sheet *s, const struct assay_distance *d)
 {
-    sheet_number(s, "%.8f", d->cosine);
-    sheet_number(s, "%.6f", d->worst_row_cosine);
-    sheet_number(s, "%.2e", d->mae);
-    sheet_number(s, "%.2e", d->max_error);
-    sheet_number(s, "%.2e", d->rel_l2);
-    sheet_number(s, "%.2e", d->lse_max);
+    figure(s, d->cosine, true, 8);
+    figure(s, d->worst_row_cosine, true, 6);
+    figure(s, d->mae, false, 2);
+    figure(s, d->max_error, false, 2);
+    figure(s, d->rel_l2, false, 2);
+    figure(s, d->lse_max, false, 2);
 }
 
 static enum colour colour_of(enum verdict verdict)
@@ -64,7 +74,7 @@ static void first_cells(struct sheet *s, const struct result *r, bool again)
     sheet_cell(s, "%s", verdict_get(r->verdict)->name);
     sheet_colour(s, colour_of(r->verdict));
     if (r->judged)
-        sheet_number(s, most_used(r) < 100 ? "%.2f" : "%.0f", most_used(r));
+        figure(s, most_used(r), true, most_used(r) < 100 ? 2 : 0);
     else
         sheet_cell(s, "-");
 }
@@ -79,11 +89,9 @@ static void result_rows(struct sheet *s, const struct result *r,
                  { "recipe", &r->recipe_distance },
                  { "total", &r->total } };
     if (!r->judged) {
-        const double none = NAN;
         first_cells(s, r, false);
-        sheet_cell(s, "-");
-        figure_cells(s, &(struct assay_distance){ none, none, none, none, none,
-                                                  .lse_max = none });
+        for (int i = 0; i < 1 + FIGURES; i++)
+            sheet_cell(s, "-");
         return;
     }
     for (int i = 0; i < 3; i++) {
@@ -213,18 +221,24 @@ static bool print_summary(const struct report *r, bool markdown, FILE *out)
 
 /* ---- the two formats ---- */
 
-static const char LEGEND[] =
-    "build: kernel - emulated; recipe: emulated - exact; "
-    "total: kernel - exact\n"
-    "USED: worst part of what the gates allow; WORST ROW: cosine; "
-    "LSE NATS: largest\n";
+static void print_legend(bool markdown, FILE *out)
+{
+    static const char *const lines[] = {
+        "build: kernel - emulated; recipe: emulated - exact; total: kernel - "
+        "exact",
+        "USED: worst part of what the gates allow; WORST ROW: cosine; LSE "
+        "NATS: largest"
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        fprintf(out, "%s\n%s", lines[i], markdown ? "\n" : "");
+}
 
 static bool print_all(const struct report *r, bool markdown, FILE *out)
 {
     char counts[256];
     bool ok = print_results(r, markdown, out) &&
               print_summary(r, markdown, out);
-    fputs(LEGEND, out);
+    print_legend(markdown, out);
     report_reasons(r, markdown, out);
     report_counts(r, counts, sizeof counts);
     fprintf(out, markdown ? "\n**%s**\n" : "%s\n", counts);
@@ -236,9 +250,6 @@ bool report_table(const struct report *r, FILE *out)
     fprintf(out, "module %s (%s)%s%s\n", r->module->name,
             device_name(r->module->device), r->module->build[0] ? ", " : "",
             r->module->build);
-    fputs("set ", out);
-    sheet_text(out, false, r->set_path);
-    fprintf(out, ", content %s\n", r->set_hash);
     return print_all(r, false, out);
 }
 

@@ -20,8 +20,6 @@ struct options {
     const char *timeout; /* as given, or NULL */
     double timeout_s;
     const struct report_format *format;
-    int argc;
-    char **argv;
 };
 
 enum {
@@ -126,6 +124,7 @@ struct validate {
     const struct options *o;
     struct assay_set *set;
     struct module_info *module;
+    char *command; /* until the report has it */
     struct report report;
     struct report_file file;
     struct result *results;
@@ -272,7 +271,8 @@ static enum assay_status run_answers(struct validate *v, size_t i,
     enum assay_status st = assay_set_recipes(v->set, i, &recipes, &n, err);
     for (size_t r = 0; st == ASSAY_OK && r < n; r++) {
         struct assay_answer answer;
-        if (!select_has_recipe(v->o->recipe, recipes[r]))
+        if (!select_has_recipe(v->o->recipe, recipes[r]->name,
+                               assay_softmax_get(recipes[r]->softmax)->name))
             continue;
         st = assay_set_read_answer(v->set, i, &c->problem, recipes[r], &answer,
                                    err);
@@ -356,8 +356,8 @@ static enum assay_status begin_report(struct validate *v,
                                  .timeout_option = v->o->timeout,
                                  .module = v->module };
     v->file = (struct report_file){ v->o->format, v->o->out, NULL };
-    if (!report_run_fill(&v->report, v->set, v->o->argc, v->o->argv))
-        return assay_fail(err, ASSAY_MEMORY, "no memory for the report");
+    report_run_fill(&v->report, v->set, v->command);
+    v->command = NULL;
     return report_file_begin(&v->file, &v->report, err);
 }
 
@@ -389,7 +389,8 @@ static enum assay_status validate(struct validate *v, int *code,
         (st = begin_report(v, err)) != ASSAY_OK)
         return st;
     for (size_t k = 0; k < v->module->count; k++)
-        if (select_has(v->o->recipe, v->module->kernels[k].recipe) &&
+        if (select_has_recipe(v->o->recipe, v->module->kernels[k].recipe,
+                              v->module->kernels[k].softmax_form) &&
             select_has(v->o->kernel, v->module->kernels[k].name))
             v->runs_per_case +=
                 __builtin_popcount(v->module->kernels[k].inputs & v->o->inputs);
@@ -411,10 +412,9 @@ int verb_validate(int argc, char **argv)
 {
     struct options o = { .inputs = ASSAY_KERNEL_RAW | ASSAY_KERNEL_PACKED,
                          .timeout_s = 120,
-                         .format = report_format_get(0),
-                         .argc = argc,
-                         .argv = argv };
-    struct validate v = { .o = &o };
+                         .format = report_format_get(0) };
+    struct validate v = { .o = &o,
+                          .command = report_command("validate", argc, argv) };
     struct assay_error err;
     int code = 0;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
@@ -423,6 +423,7 @@ int verb_validate(int argc, char **argv)
                           : verb_fail("validate", &err);
     report_file_close(&v.file);
     report_run_free(&v.report);
+    free(v.command);
     for (size_t i = 0; i < v.count; i++)
         free(v.results[i].case_name);
     free(v.results);
