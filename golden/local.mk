@@ -13,7 +13,7 @@ golden_libgolden_la_SOURCES = \
 	golden/cast_input.c golden/cast_output.c golden/child.c \
 	golden/child.h golden/clock.h golden/distance_figure.def golden/h5.c \
 	golden/h5.h golden/h5_data.c golden/h5_walk.c golden/heads.c \
-	golden/heads.h golden/input.c golden/input.h golden/json.c golden/json.h \
+	golden/heads.h golden/input.c golden/input.h golden/json.c golden/json.h golden/json_row.c golden/json_row.h golden/limits.c golden/limits.h golden/sketch.c golden/sketch.h \
 	golden/names.c golden/names.h golden/npy.c golden/npy.h \
 	golden/provenance.c golden/provenance.h \
 	golden/recipe_file.c golden/recipe_file.h \

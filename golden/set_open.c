@@ -204,6 +204,15 @@ char *assay_set_provenance(const struct assay_set *set, const char *key)
     return text;
 }
 
+enum assay_status assay_set_limits(const struct assay_set *set, char **text,
+                                   struct assay_error *err)
+{
+    *text = NULL;
+    return h5_has_attribute(set->cases, "limits")
+               ? h5_read_text(set->path, set->cases, "limits", text, err)
+               : ASSAY_OK;
+}
+
 enum assay_status assay_set_check_content(const struct assay_set *set,
                                           struct assay_error *err)
 {

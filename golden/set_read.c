@@ -432,6 +432,26 @@ static enum assay_status read_payloads(const char *path, hid_t group,
                       &out->k_mean, err);
 }
 
+static enum assay_status read_bound(const char *path, hid_t group,
+                                    const struct assay_problem *p, float **out,
+                                    struct assay_error *err)
+{
+    const struct assay_format *bf16 = assay_format_get(ASSAY_BF16), *own;
+    const int64_t n = assay_problem_o_elems(p);
+    uint16_t *words = NULL;
+    enum assay_status st = read_format(path, group, "bound", &own, err);
+    if (st == ASSAY_OK && own != bf16)
+        st = assay_fail(err, ASSAY_FORMAT, "%s: bound is %s, must be bf16",
+                        path, own->name);
+    if (st == ASSAY_OK &&
+        (st = read_array(path, group, "bound", H5_U16, shape_o(p), &words,
+                         err)) == ASSAY_OK &&
+        (st = assay_alloc("bounds", n, sizeof **out, out, err)) == ASSAY_OK)
+        assay_format_decode(bf16, (size_t)n, words, *out);
+    assay_free(words);
+    return st;
+}
+
 static enum assay_status read_answer(const char *path, hid_t group,
                                      const struct assay_problem *p,
                                      const struct assay_recipe *r,
@@ -451,10 +471,11 @@ static enum assay_status read_answer(const char *path, hid_t group,
         (st = read_array(path, group, "jitter/o", H5_F32, shape_rows(p),
                          &out->jitter.o, err)) != ASSAY_OK ||
         (st = read_array(path, group, "jitter/lse", H5_F32, shape_rows(p),
-                         &out->jitter.lse, err)) != ASSAY_OK)
+                         &out->jitter.lse, err)) != ASSAY_OK ||
+        (st = read_array(path, group, "jitter/gain", H5_F32, shape_heads(p),
+                         &out->jitter.gain, err)) != ASSAY_OK)
         return st;
-    return read_array(path, group, "jitter/gain", H5_F32, shape_heads(p),
-                      &out->jitter.gain, err);
+    return read_bound(path, group, p, &out->jitter.bound, err);
 }
 
 enum assay_status assay_set_read_answer(const struct assay_set *set, size_t i,

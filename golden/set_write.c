@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "assay/blas.h"
+#include "assay/memory.h"
 #include "config.h"
 #include "golden/h5.h"
 #include "golden/provenance.h"
@@ -92,7 +93,10 @@ enum assay_status assay_set_create(const char *path,
             ASSAY_OK ||
         (st = write_provenance(path, w->id, provenance, err)) != ASSAY_OK ||
         (st = h5_create_group(path, w->id, "cases", &w->cases, err)) !=
-            ASSAY_OK) {
+            ASSAY_OK ||
+        (provenance->limits &&
+         (st = h5_write_text(path, w->cases, "limits", provenance->limits,
+                             err)) != ASSAY_OK)) {
         assay_set_abandon(w);
         return st;
     }
@@ -235,6 +239,27 @@ static enum assay_status write_definition(const char *path, hid_t group,
     return st;
 }
 
+/* Bounds are bf16 numbers. */
+static enum assay_status write_bound(const char *path, hid_t group,
+                                     const struct assay_problem *p,
+                                     const float *bound,
+                                     struct assay_error *err)
+{
+    const struct assay_format *bf16 = assay_format_get(ASSAY_BF16);
+    const int64_t n = assay_problem_o_elems(p);
+    const struct h5_shape shape = shape_o(p);
+    uint16_t *words;
+    enum assay_status st = assay_alloc("bounds", n, sizeof *words, &words, err);
+    if (st != ASSAY_OK)
+        return st;
+    assay_format_encode(bf16, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, (size_t)n,
+                        bound, words);
+    st = h5_write_data(path, group, "bound", H5_U16, &shape, bf16->name, words,
+                       err);
+    assay_free(words);
+    return st;
+}
+
 static enum assay_status write_answer(const char *path, hid_t in,
                                       const struct assay_problem *p,
                                       const struct assay_answer *a,
@@ -263,9 +288,10 @@ static enum assay_status write_answer(const char *path, hid_t in,
         (st = h5_write_data(path, group, "jitter/o", H5_F32, &rows, NULL,
                             a->jitter.o, err)) == ASSAY_OK &&
         (st = h5_write_data(path, group, "jitter/lse", H5_F32, &rows, NULL,
-                            a->jitter.lse, err)) == ASSAY_OK)
-        st = h5_write_data(path, group, "jitter/gain", H5_F32, &heads, NULL,
-                           a->jitter.gain, err);
+                            a->jitter.lse, err)) == ASSAY_OK &&
+        (st = h5_write_data(path, group, "jitter/gain", H5_F32, &heads, NULL,
+                            a->jitter.gain, err)) == ASSAY_OK)
+        st = write_bound(path, group, p, a->jitter.bound, err);
     h5_close_group(&group);
     return st;
 }

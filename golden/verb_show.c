@@ -91,7 +91,7 @@ static enum assay_status measure(const struct assay_problem *p,
     if (st != ASSAY_OK)
         return st;
     assay_rows_compare(p, a->o, e->o, rows);
-    assay_distance(p, a->o, e->o, rows, a->lse, e->lse, 0, p->hq,
+    assay_distance(p, rows, a->lse, e->lse, 0, p->hq,
                    &out->distance);
     out->recipe = a->recipe;
     out->jitter_lse = 0;

@@ -180,7 +180,8 @@ static bool same_bits(const struct assay_problem *p,
            memcmp(a->lse, b->lse, rows * sizeof *a->lse) == 0 &&
            memcmp(i->o, j->o, rows * sizeof *i->o) == 0 &&
            memcmp(i->lse, j->lse, rows * sizeof *i->lse) == 0 &&
-           memcmp(i->gain, j->gain, heads) == 0;
+           memcmp(i->gain, j->gain, heads) == 0 &&
+           memcmp(i->bound, j->bound, n) == 0;
 }
 
 /* Payloads are bit-exact or wrong; O and LSE may move by the jitter. */
@@ -211,6 +212,9 @@ static struct finding compare_answer(const struct assay_problem *p,
     }
     for (int64_t bh = 0; bh < p->b * p->hq; bh++)
         if (!same_yardstick(i->gain[bh], j->gain[bh], luck(false, 1)))
+            f.same = DIFFERENT;
+    for (int64_t c = 0; c < assay_problem_o_elems(p); c++)
+        if (!same_yardstick(i->bound[c], j->bound[c], luck(false, a->o[c])))
             f.same = DIFFERENT;
     return f;
 }

@@ -168,7 +168,7 @@ END_TEST
 /* Case 0 with one answer, written and read. */
 static void one_answer_comes_back(const struct assay_recipe *recipe)
 {
-    struct assay_provenance provenance = { "test" };
+    struct assay_provenance provenance = { .command = "test" };
     struct assay_set_writer *w;
     struct assay_error err = { 0 };
     struct made_case m;
@@ -293,7 +293,7 @@ START_TEST(words_are_ours)
     static uint8_t codes[65536];
     struct made_case m;
     struct assay_set_writer *w;
-    struct assay_provenance provenance = { "test" };
+    struct assay_provenance provenance = { .command = "test" };
     const enum assay_format_id format = _i ? ASSAY_BF16 : ASSAY_F16;
     for (int i = 0; i < 65536; i++) {
         words[i] = (uint16_t)i;
@@ -529,7 +529,7 @@ END_TEST
 
 START_TEST(abandoned)
 {
-    struct assay_provenance provenance = { "test" };
+    struct assay_provenance provenance = { .command = "test" };
     struct assay_set_writer *w;
     struct assay_error err = { 0 };
     struct made_case m;

@@ -217,7 +217,7 @@ void made_leave(void)
 void made_write(const char *path, const int *order, int n,
                 char hash[SET_HASH_CHARS + 1])
 {
-    struct assay_provenance provenance = { "test" };
+    struct assay_provenance provenance = { .command = "test" };
     struct assay_set_writer *w;
     struct assay_error err = { 0 };
     ck_assert_msg(assay_set_create(path, &provenance, &w, &err) == ASSAY_OK,

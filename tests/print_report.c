@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "golden/verb.h"
+#include "validate/quarantine.h"
 #include "validate/report.h"
 
 static char banana[] = "BaNaNa", quoted[] = "a,\"b\" 'c'",
@@ -45,8 +46,9 @@ static struct result made(char *name, enum verdict verdict, bool judged)
     if (judged)
         r.heads = 4;
     for (int g = 0; judged && g < GATES; g++) {
-        r.gates[g].pass = true;
+        r.gates[g].pass = r.gates[g].judged = true;
         r.gates[g].at = nowhere;
+        r.gates[g].limit = (struct limit){ .source = LIMIT_DEFAULT };
     }
     return r;
 }
@@ -58,7 +60,12 @@ static void with_kernel(struct result *r, const char *kernel, double seconds)
     r->seconds = seconds;
 }
 
-enum { RESULTS = 7 };
+enum { RESULTS = 9 };
+
+static struct quarantine_entry known = { .tracker = "https://t/1?a=1&b=2",
+                                         .reason = "a <known> bug",
+                                         .date = "2026-01-01" };
+
 
 static void make(struct result r[RESULTS])
 {
@@ -70,6 +77,12 @@ static void make(struct result r[RESULTS])
     r[0].gates[GATE_FINITE].pass = false;
     r[0].gates[GATE_FINITE].value = NAN;
     r[0].gates[GATE_FINITE].at = (struct assay_place){ 0, 3, 2, 7 };
+    r[0].gates[GATE_BUILD].value = 1.0 / 3;
+    r[0].gates[GATE_BUILD].limit = (struct limit){
+        0.7, LIMIT_FILE, "a reason", "2026-01-02"
+    };
+    r[0].gates[GATE_TWIN].judged = false;
+    r[0].gates[GATE_TWIN].limit.value = -1;
     r[0].heads_failed = 1;
     strcpy(r[0].reason, "O is -inf, NaN and \"nan\" <there> & here");
     r[1] = made(quoted, VERDICT_PASS, true);
@@ -88,6 +101,13 @@ static void make(struct result r[RESULTS])
     r[6] = made(dirty, VERDICT_NOT_RUN, false);
     with_kernel(&r[6], "k", 0);
     strcpy(r[6].reason, "the kernel's softmax form is \x02\xff");
+    r[7] = made(plain, VERDICT_WRONG, true);
+    r[8] = made(plain, VERDICT_PASS, true);
+    with_kernel(&r[7], "known", 0.5);
+    with_kernel(&r[8], "mended", 0.5);
+    strcpy(r[7].reason, "as ever");
+    r[7].gates[GATE_BUILD].pass = false;
+    r[7].known = r[8].known = &known;
 }
 
 int main(int argc, char **argv)

@@ -16,6 +16,7 @@
 #include "golden/term.h"
 #include "golden/verb.h"
 #include "validate/device.h"
+#include "validate/quarantine.h"
 
 static const struct report_format formats[] = {
 #define ASSAY_REPORT(name, begin, one, end, about) \
@@ -80,17 +81,22 @@ double report_seconds(const struct result *one)
     return one->seconds > 0 ? one->seconds : NAN;
 }
 
+bool report_gate_judged(const struct result *one, enum gate gate)
+{
+    return one->judged && one->gates[gate].judged;
+}
+
 double report_gate_limit(const struct result *one, enum gate gate)
 {
-    (void)one;
-    return gate_get(gate)->limit;
+    const double limit = one->gates[gate].limit.value;
+    return one->judged && limit >= 0 ? limit : NAN;
 }
 
 const char *report_gate_limit_from(const struct result *one, enum gate gate)
 {
-    (void)one;
-    (void)gate;
-    return "default";
+    return isnan(report_gate_limit(one, gate))
+               ? NULL
+               : limit_source_name(one->gates[gate].limit.source);
 }
 
 int report_exit(const struct report *r)
@@ -98,6 +104,8 @@ int report_exit(const struct report *r)
     bool wrong = false, ended = true, ran = false;
     for (size_t i = 0; i < r->count; i++) {
         int code = verdict_get(r->results[i].verdict)->code;
+        if (result_is_known(&r->results[i]))
+            continue;
         wrong |= code == EXIT_WRONG;
         ended &= code != assay_status_exit(ASSAY_KERNEL);
         ran |= code == 0;
@@ -109,17 +117,54 @@ int report_exit(const struct report *r)
     return ran ? 0 : EXIT_NOTHING_RAN;
 }
 
+static void add(char *text, size_t size, size_t count, const char *what)
+{
+    const size_t at = strlen(text);
+    if (count > 0)
+        snprintf(text + at, size - at, ", %zu %s", count, what);
+}
+
 void report_counts(const struct report *r, char *text, size_t size)
 {
-    size_t counts[VERDICTS] = { 0 };
-    int at = snprintf(text, size, "%zu result%s", r->count,
-                      plural((int64_t)r->count));
-    for (size_t i = 0; i < r->count; i++)
+    size_t counts[VERDICTS] = { 0 }, known = 0, unexpected = 0;
+    snprintf(text, size, "%zu result%s", r->count, plural((int64_t)r->count));
+    for (size_t i = 0; i < r->count; i++) {
         counts[r->results[i].verdict]++;
+        known += result_is_known(&r->results[i]);
+        unexpected += result_passed_unexpectedly(&r->results[i]);
+    }
     for (int v = VERDICTS - 1; v >= 0; v--)
-        if (counts[v] > 0 && at > 0 && (size_t)at < size)
-            at += snprintf(text + at, size - (size_t)at, ", %zu %s", counts[v],
-                           verdict_get((enum verdict)v)->name);
+        add(text, size, counts[v], verdict_get((enum verdict)v)->name);
+    add(text, size, known, "known before");
+    add(text, size, unexpected, "passed unexpectedly");
+}
+
+/* Options that change the verdict. */
+static size_t repeat_limits(const struct report *r, struct repeat *out,
+                            size_t n)
+{
+    for (int g = 0; r->limits && g < GATES; g++) {
+        if (isnan(r->limits->command[g]))
+            continue;
+        snprintf(out->limits[g], sizeof out->limits[g], "%s=%.17g",
+                 gate_get((enum gate)g)->name, r->limits->command[g]);
+        out->argv[n++] = "--limit";
+        out->argv[n++] = out->limits[g];
+    }
+    if (r->limits && r->limits->path) {
+        out->argv[n++] = "--limits";
+        out->argv[n++] = r->limits->path;
+    }
+    if (r->quarantine_option) {
+        out->argv[n++] = "--quarantine";
+        out->argv[n++] = r->quarantine_option;
+    }
+    if (r->runs > 1) {
+        snprintf(out->runs, sizeof out->runs, "%ld", r->runs);
+        out->argv[n++] = "--repeat";
+        out->argv[n++] = out->runs;
+    }
+    return n;
 }
 
 size_t report_repeat(const struct report *r, const struct result *one,
@@ -152,7 +197,7 @@ size_t report_repeat(const struct report *r, const struct result *one,
         argv[n++] = "--timeout";
         argv[n++] = r->timeout_option;
     }
-    return n;
+    return repeat_limits(r, out, n);
 }
 
 /* Quoted where a shell would read something into it. */

@@ -11,6 +11,7 @@
 
 #include "golden/set.h"
 #include "golden/temp_file.h"
+#include "validate/limits.h"
 #include "validate/module.h"
 #include "validate/result.h"
 
@@ -25,6 +26,9 @@ struct report {
     const char *set_path, *set_hash;
     const char *module_option;  /* as given; NULL: the built-in module */
     const char *timeout_option; /* as given, or NULL */
+    const char *quarantine_option; /* the same */
+    const struct limits *limits;   /* or NULL: what --limit and --limits say */
+    long runs;                     /* of each kernel on each case */
     const struct module_info *module;
     const struct result *results;
     size_t count;
@@ -51,14 +55,17 @@ void report_facts(const struct report *report,
 /* Of the launch; NaN where none came to its end. */
 double report_seconds(const struct result *one);
 
-/* What a gate allowed a result, and who said so: "default". */
+/* Whether a gate of a result was judged; one that was not has no value. */
+bool report_gate_judged(const struct result *one, enum gate gate);
+/* What it allowed, and who said so: "default". NaN and NULL: it has no
+ * limit. */
 double report_gate_limit(const struct result *one, enum gate gate);
 const char *report_gate_limit_from(const struct result *one, enum gate gate);
 
 /* The command line that runs one result again. */
 struct repeat {
-    const char *argv[16]; /* texts of the report, the result, and these */
-    char case_name[1024], kernel[160];
+    const char *argv[24 + 2 * GATES]; /* of the report, the result, and these */
+    char case_name[1024], kernel[160], runs[24], limits[GATES][64];
 };
 size_t report_repeat(const struct report *r, const struct result *one,
                      struct repeat *out);

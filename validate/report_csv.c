@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "golden/csv.h"
+#include "validate/quarantine.h"
 #include "validate/report.h"
 
 /* "gate_dead_rows_value" */
@@ -38,7 +39,8 @@ static void head(struct csv *csv)
     static const char *const first[] = {
         "version", "set_content_hash", "module_name", "case",    "recipe",
         "softmax_form", "promise",     "kernel",      "input",   "verdict",
-        "reason",  "notes",            "seconds",     "heads",   "heads_failed"
+        "reason",  "notes",            "known",       "tracker", "seconds",
+        "heads",   "heads_failed"
     };
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         csv_text(csv, first[i]);
@@ -81,13 +83,14 @@ static void gate(struct csv *csv, const struct result *r, enum gate g)
 {
     static const struct assay_place nowhere = { -1, -1, -1, -1 };
     const struct gate_result *got = &r->gates[g];
-    csv_number(csv, r->judged ? got->value : NAN);
+    const bool judged = report_gate_judged(r, g);
+    csv_number(csv, judged ? got->value : NAN);
     csv_number(csv, report_gate_limit(r, g));
-    csv_text(csv, report_gate_limit_from(r, g));
-    csv_text(csv, !r->judged  ? "not-judged"
+    csv_word(csv, report_gate_limit_from(r, g));
+    csv_text(csv, !judged     ? "not-judged"
                   : got->pass ? "pass"
                               : "fail");
-    place(csv, r->judged ? &got->at : &nowhere);
+    place(csv, judged ? &got->at : &nowhere);
 }
 
 static void distance(struct csv *csv, bool there,
@@ -116,7 +119,11 @@ static void line(struct csv *csv, const struct report *all,
                                   r->input,
                                   verdict_get(r->verdict)->name,
                                   r->reason,
-                                  r->notes };
+                                  r->notes,
+                                  result_is_known(r)              ? "failure"
+                                  : result_passed_unexpectedly(r) ? "pass"
+                                                                  : NULL,
+                                  r->known ? r->known->tracker : NULL };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         csv_word(csv, words[i]);
     csv_number(csv, report_seconds(r));

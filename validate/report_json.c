@@ -6,20 +6,49 @@
 #include "config.h"
 #include "golden/json.h"
 #include "validate/device.h"
+#include "validate/quarantine.h"
 #include "validate/report.h"
 
+/* Of a limit in a file. */
+static void add_reason(json_t *gate, const struct limit *limit)
+{
+    if (limit->reason)
+        json_object_set_new(gate, "limit_reason", json_text(limit->reason));
+    if (limit->date)
+        json_object_set_new(gate, "limit_date", json_text(limit->date));
+}
+
+static json_t *known_json(const struct result *r)
+{
+    if (!r->known)
+        return json_null();
+    json_t *out = json_object();
+    json_object_set_new(
+        out, "is", json_string(result_is_known(r)              ? "failure"
+                               : result_passed_unexpectedly(r) ? "pass"
+                                                               : "not-run"));
+    json_object_set_new(out, "tracker", json_text(r->known->tracker));
+    json_object_set_new(out, "reason", json_text(r->known->reason));
+    json_object_set_new(out, "date", json_text(r->known->date));
+    return out;
+}
+
+/* What was not judged has null for "pass". */
 static json_t *gates_json(const struct result *r)
 {
     json_t *list = json_array();
     for (int g = 0; r->judged && g < GATES; g++) {
-        const struct gate_row *row = gate_get((enum gate)g);
+        const bool judged = report_gate_judged(r, (enum gate)g);
+        const double limit = report_gate_limit(r, (enum gate)g);
+        const char *from = report_gate_limit_from(r, (enum gate)g);
         const struct gate_result *got = &r->gates[g];
         json_t *gate = json_object();
-        json_object_set_new(gate, "name", json_string(row->name));
-        json_object_set_new(gate, "value", json_number(got->value));
-        json_object_set_new(gate, "limit", json_number(report_gate_limit(r, (enum gate)g)));
-        json_object_set_new(gate, "limit_from", json_string(report_gate_limit_from(r, (enum gate)g)));
-        json_object_set_new(gate, "pass", json_boolean(got->pass));
+        json_object_set_new(gate, "name", json_string(gate_get((enum gate)g)->name));
+        json_object_set_new(gate, "value", judged ? json_number(got->value) : json_null());
+        json_object_set_new(gate, "limit", from ? json_number(limit) : json_null());
+        json_object_set_new(gate, "limit_from", from ? json_string(from) : json_null());
+        add_reason(gate, &got->limit);
+        json_object_set_new(gate, "pass", judged ? json_boolean(got->pass) : json_null());
         json_object_set_new(gate, "at", json_place(&got->at));
         json_object_set_new(gate, "note", json_text(got->note));
         json_array_append_new(list, gate);
@@ -68,6 +97,7 @@ static json_t *result_json(const struct report *all, const struct result *r)
                         json_string(verdict_get(r->verdict)->name));
     json_object_set_new(out, "reason", json_text(r->reason));
     json_object_set_new(out, "notes", json_text(r->notes));
+    json_object_set_new(out, "known", known_json(r));
     json_object_set_new(out, "seconds", json_number(report_seconds(r)));
     json_object_set_new(out, "problem", json_problem(&r->problem));
     json_object_set_new(out, "heads", json_integer(r->heads));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Results as JUnit XML: a suite for each recipe. Only a pass is a pass: what
- * was wrong is a failure, what crashed or hung an error, and what did not run
- * is skipped.
+ * was wrong is a failure, what crashed or hung an error, and what did not run,
+ * or failed as it was known to, is skipped.
  *
  * The elements are those that both the schema of Apache Ant's JUnit task
  * (windyroad/JUnit-Schema, JUnit.xsd) and that of Jenkins
@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "golden/verb.h"
+#include "validate/quarantine.h"
 #include "validate/report.h"
 
 struct junit {
@@ -101,6 +102,8 @@ static const char *const elements[] = { NULL, "failure", "error", "skipped" };
 
 static enum outcome outcome_of(const struct result *one)
 {
+    if (result_is_known(one))
+        return SKIPPED;
     switch (verdict_get(one->verdict)->code) {
     case 0: return PASSED;
     case EXIT_WRONG: return FAILURE;
@@ -138,6 +141,8 @@ static char *details(const struct junit *j, const struct result *one)
     for (int i = 0; out && one->judged && i < GATES; i++) {
         const enum gate g = (enum gate)i;
         const struct gate_result *got = &one->gates[g];
+        if (!report_gate_judged(one, g))
+            continue;
         fprintf(out, "%s %s: %.9g, limit %.9g (%s)%s%s\n",
                 gate_get(g)->name, got->pass ? "passed" : "failed", got->value,
                 report_gate_limit(one, g), report_gate_limit_from(one, g),
@@ -177,7 +182,11 @@ static void test_case(struct junit *j, const struct result *one)
         char *text = outcome == SKIPPED ? strdup("") : details(j, one);
         begin(j, elements[outcome]);
         attribute(j, "type", verdict_get(one->verdict)->name);
-        attribute(j, "message", one->reason);
+        if (result_is_known(one))
+            attribute_printf(j, "message", "known failure, %s: %s",
+                             one->known->tracker, one->reason);
+        else
+            attribute(j, "message", one->reason);
         check(j, text ? 0 : -1);
         if (text && *text)
             content(j, text);
@@ -187,20 +196,28 @@ static void test_case(struct junit *j, const struct result *one)
     end(j);
 }
 
+static void note(struct junit *j, const struct result *one, const char *text)
+{
+    content(j, one->case_name);
+    content(j, ", ");
+    content(j, one->kernel);
+    content(j, ": ");
+    content(j, text);
+    content(j, "\n");
+}
+
 /* Notes, which are of results that passed too. */
 static void outputs(struct junit *j, const struct assay_recipe *recipe)
 {
     begin(j, "system-out");
     for (size_t i = 0; i < j->r->count; i++) {
         const struct result *one = &j->r->results[i];
-        if (one->recipe->id != recipe->id || !one->notes[0])
+        if (one->recipe->id != recipe->id)
             continue;
-        content(j, one->case_name);
-        content(j, ", ");
-        content(j, one->kernel);
-        content(j, ": ");
-        content(j, one->notes);
-        content(j, "\n");
+        if (one->notes[0])
+            note(j, one, one->notes);
+        if (result_passed_unexpectedly(one))
+            note(j, one, "passed, but is a known failure");
     }
     end(j);
     begin(j, "system-err");

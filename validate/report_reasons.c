@@ -9,6 +9,7 @@
 
 #include "golden/sheet.h"
 #include "golden/verb.h"
+#include "validate/quarantine.h"
 #include "validate/report.h"
 
 struct lines {
@@ -92,14 +93,20 @@ static void say_reason(const struct lines *l, size_t i)
         fprintf(l->out, "%s%" PRId64 " of %" PRId64 " heads fail%s\n",
                 l->markdown ? "  " : "    ", one->heads_failed, one->heads,
                 one->heads_failed == 1 ? "s" : "");
+    if (result_is_known(one)) {
+        fputs(l->markdown ? "  known: " : "    known: ", l->out);
+        say(l, one->known->tracker);
+        fputs(", ", l->out);
+        say(l, one->known->reason);
+        fputc('\n', l->out);
+    }
     if (ran)
         say_repeat(l, one);
 }
 
-static void say_note(const struct lines *l, const struct result *one)
+static void say_note(const struct lines *l, const struct result *one,
+                     const char *text)
 {
-    if (!one->notes[0])
-        return;
     say_head(l, "note");
     say(l, one->case_name);
     fputs(", ", l->out);
@@ -107,8 +114,20 @@ static void say_note(const struct lines *l, const struct result *one)
     fputs(", ", l->out);
     say(l, one->kernel);
     fputs(": ", l->out);
-    say(l, one->notes);
+    say(l, text);
     fputc('\n', l->out);
+}
+
+static void say_notes(const struct lines *l, const struct result *one)
+{
+    char text[512];
+    if (one->notes[0])
+        say_note(l, one, one->notes);
+    if (!result_passed_unexpectedly(one))
+        return;
+    snprintf(text, sizeof text, "passed, but is a known failure: %s",
+             one->known->tracker);
+    say_note(l, one, text);
 }
 
 /* What the cases cannot tell apart. */
@@ -172,7 +191,7 @@ void report_reasons(const struct report *r, bool markdown, FILE *out)
     say_promises(&l);
     for (size_t i = 0; i < r->count; i++) {
         say_reason(&l, i);
-        say_note(&l, &r->results[i]);
+        say_notes(&l, &r->results[i]);
     }
     say_coverage(&l);
 }

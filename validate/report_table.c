@@ -10,6 +10,7 @@
 #include "golden/sheet.h"
 #include "golden/verb.h"
 #include "validate/device.h"
+#include "validate/quarantine.h"
 #include "validate/report.h"
 
 /* Unlike "-", "nan" is a figure. */
@@ -33,21 +34,24 @@ static void figure_cells(struct sheet *s, const struct assay_distance *d)
     figure(s, d->lse_max, false, 2);
 }
 
-static enum colour colour_of(enum verdict verdict)
+static enum colour colour_of(const struct result *r)
 {
-    const int code = verdict_get(verdict)->code;
-    return code == 0                  ? COLOUR_GOOD
-           : code == EXIT_NOTHING_RAN ? COLOUR_DIM
-                                      : COLOUR_BAD;
+    const int code = verdict_get(r->verdict)->code;
+    return code == 0                                        ? COLOUR_GOOD
+           : code == EXIT_NOTHING_RAN || result_is_known(r) ? COLOUR_DIM
+                                                            : COLOUR_BAD;
 }
 
 /* The worst part of what the gates allow; above 1 fails. */
 static double most_used(const struct result *r)
 {
     double most = 0;
-    for (int g = 0; g < GATES; g++)
-        if (gate_get((enum gate)g)->limit == 1)
-            most = assay_worst(most, r->gates[g].value);
+    for (int i = 0; i < GATES; i++) {
+        const enum gate g = (enum gate)i;
+        if (report_gate_judged(r, g) && report_gate_limit(r, g) > 0)
+            most = assay_worst(most,
+                               r->gates[g].value / report_gate_limit(r, g));
+    }
     return most;
 }
 
@@ -71,8 +75,9 @@ static void first_cells(struct sheet *s, const struct result *r, bool again)
     sheet_cell(s, "%s", r->recipe->name);
     sheet_cell(s, "%s%s%s", r->kernel[0] ? r->kernel : "-", r->input ? " " : "",
                r->input ? r->input : "");
-    sheet_cell(s, "%s", verdict_get(r->verdict)->name);
-    sheet_colour(s, colour_of(r->verdict));
+    sheet_cell(s, "%s%s", verdict_get(r->verdict)->name,
+               result_is_known(r) ? ", known" : "");
+    sheet_colour(s, colour_of(r));
     if (r->judged)
         figure(s, most_used(r), true, most_used(r) < 100 ? 2 : 0);
     else

@@ -11,6 +11,8 @@
 #include "golden/term.h"
 #include "golden/verb.h"
 #include "validate/device.h"
+#include "validate/limits.h"
+#include "validate/quarantine.h"
 #include "validate/report.h"
 #include "validate/run_case.h"
 
@@ -20,6 +22,9 @@ struct options {
     const char *timeout; /* as given, or NULL */
     double timeout_s;
     const struct report_format *format;
+    struct limits limits;
+    const char *quarantine;
+    long runs; /* of each kernel on each case */
 };
 
 enum {
@@ -29,6 +34,8 @@ enum {
     KEY_KERNEL,
     KEY_INPUT,
     KEY_TIMEOUT,
+    KEY_REPEAT,
+    KEY_QUARANTINE,
     KEY_FORMAT
 };
 
@@ -42,7 +49,7 @@ static const char format_names[] =
 static const struct argp_option keys[] = {
     { "module", KEY_MODULE, "FILE.so", 0,
       "kernel module; default the built-in one for the host", 0 },
-    { "recipe", KEY_RECIPE, "LIST", 0, 
+    { "recipe", KEY_RECIPE, "LIST", 0,
       "only these recipes of the set, names, globs, or NAME@FORM", 0 },
     { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
     { "kernel", KEY_KERNEL, "LIST", 0, "only these kernels, names and globs",
@@ -51,6 +58,12 @@ static const struct argp_option keys[] = {
       "only this kind of input; default each that a kernel takes", 0 },
     { "timeout", KEY_TIMEOUT, "S", 0,
       "seconds until a kernel counts as hung; default 120", 0 },
+    { "repeat", KEY_REPEAT, "N", 0,
+      "run each kernel N times; all runs must leave the same bits", 0 },
+    { "quarantine", KEY_QUARANTINE, "FILE", 0,
+      "known failures with links to their trackers, JSON; they do not make the "
+      "run fail, and a pass of one is told",
+      0 },
     { "format", KEY_FORMAT, &format_names[1], 0, "default table; see below",
       0 },
     { "output", 'o', "FILE", 0,
@@ -85,6 +98,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!(o->timeout_s > 0))
             argp_error(state, "--timeout takes more than 0 seconds");
         break;
+    case KEY_REPEAT:
+        o->runs = verb_integer(state, "--repeat", arg, 1, 1000000);
+        break;
+    case KEY_QUARANTINE: o->quarantine = arg; break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->limits; break;
     case KEY_FORMAT:
         o->format = report_format_get(verb_word(state, "--format", arg, formats,
                                                 report_format_count()));
@@ -94,6 +112,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
     return 0;
 }
+
+static const struct argp_child children[] = { { &limits_argp, 0, NULL, 0 },
+                                              { 0 } };
 
 static const struct argp argp = {
     keys,
@@ -115,7 +136,7 @@ static const struct argp argp = {
     "  assay validate heads.h5\n"
     "  assay validate heads.h5 --module ./mykernel.so --recipe e4m3 "
     "--format json -o run.json",
-    NULL,
+    children,
     NULL,
     NULL
 };
@@ -130,6 +151,8 @@ struct validate {
     struct result *results;
     size_t count, space, told;
     unsigned runs;
+    struct limits *limits;
+    struct quarantine quarantine;
     struct progress progress;
     int64_t cases;
     int64_t runs_per_case; /* as far as the module tells */
@@ -159,11 +182,50 @@ static enum assay_status new_result(struct validate *v,
     return ASSAY_OK;
 }
 
+/* The result is whole. */
+static void finish(struct validate *v, struct result *r)
+{
+    r->known = quarantine_find(&v->quarantine, r);
+}
+
 struct loaded {
     const struct assay_case *c;
     const struct assay_exact *exact;
     const struct assay_answer *answer;
 };
+
+static bool same_bits(const struct assay_problem *p, const struct candidate *a,
+                      const struct candidate *b)
+{
+    return memcmp(a->o, b->o,
+                  (size_t)assay_problem_o_elems(p) * sizeof *a->o) == 0 &&
+           memcmp(a->lse, b->lse,
+                  (size_t)assay_problem_rows(p) * sizeof *a->lse) == 0;
+}
+
+/* All runs that were asked for. The first is judged; one that does not come to
+ * an end is told as such. */
+static enum assay_status run_repeatedly(struct validate *v,
+                                        struct run_request *request, bool *ran,
+                                        struct candidate *first,
+                                        struct result *r,
+                                        struct assay_error *err)
+{
+    request->number = v->runs++;
+    enum assay_status st = run_case(request, ran, first, r, err);
+    first->runs = 1;
+    while (st == ASSAY_OK && *ran && first->runs < v->o->runs) {
+        struct candidate next;
+        request->number = v->runs++;
+        st = run_case(request, ran, &next, r, err);
+        if (st == ASSAY_OK && *ran && ++first->runs > 1 &&
+            !same_bits(&request->c->problem, first, &next) &&
+            first->runs_differ++ == 0)
+            first->first_differs = first->runs;
+        candidate_free(&next);
+    }
+    return st;
+}
 
 /* One kernel on one case with one kind of input. */
 static enum assay_status run_one(struct validate *v, const struct loaded *l,
@@ -197,12 +259,16 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
     }
     int64_t total = v->cases * v->runs_per_case;
     progress_step(&v->progress, v->runs < total ? v->runs : total, total);
-    struct run_request request = { v->module, kernel,          input,    l->c,
-                                   l->answer, v->o->timeout_s, v->runs++ };
-    st = run_case(&request, &ran, &candidate, r, err);
-    if (st == ASSAY_OK && ran)
-        st = judge(&l->c->problem, recipe, &candidate, l->answer, l->exact, r,
-                   err);
+    struct run_request request = { v->module, kernel,          input, l->c,
+                                   l->answer, v->o->timeout_s, 0 };
+    st = run_repeatedly(v, &request, &ran, &candidate, r, err);
+    if (st == ASSAY_OK && ran) {
+        struct limit limits[GATES];
+        limits_of(v->limits, r, limits);
+        st = judge(&(struct yardstick){ &l->c->problem, l->answer, l->exact },
+                   &candidate, limits, r, err);
+    }
+    finish(v, r);
     candidate_free(&candidate);
     return st;
 }
@@ -354,6 +420,9 @@ static enum assay_status begin_report(struct validate *v,
                                  .set_hash = assay_set_hash(v->set),
                                  .module_option = v->o->module,
                                  .timeout_option = v->o->timeout,
+                                 .quarantine_option = v->o->quarantine,
+                                 .limits = v->limits,
+                                 .runs = v->o->runs,
                                  .module = v->module };
     v->file = (struct report_file){ v->o->format, v->o->out, NULL };
     report_run_fill(&v->report, v->set, v->command);
@@ -383,6 +452,10 @@ static enum assay_status validate(struct validate *v, int *code,
          (st = temp_file_check_input(v->o->out, module, err)) != ASSAY_OK))
         return st;
     if ((st = assay_set_open(v->o->file, &v->set, err)) != ASSAY_OK ||
+        (st = limits_load(v->limits, v->set, err)) != ASSAY_OK ||
+        (v->o->quarantine &&
+         (st = quarantine_read(v->o->quarantine, &v->quarantine, err)) !=
+             ASSAY_OK) ||
         (st = module_ask(module, v->o->timeout_s, &v->module, err)) !=
             ASSAY_OK ||
         (st = check_selections(v, err)) != ASSAY_OK ||
@@ -412,12 +485,14 @@ int verb_validate(int argc, char **argv)
 {
     struct options o = { .inputs = ASSAY_KERNEL_RAW | ASSAY_KERNEL_PACKED,
                          .timeout_s = 120,
-                         .format = report_format_get(0) };
+                         .format = report_format_get(0),
+                         .runs = 1 };
     struct validate v = { .o = &o,
                           .command = report_command("validate", argc, argv) };
     struct assay_error err;
     int code = 0;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    v.limits = &o.limits;
     enum assay_status st = validate(&v, &code, &err);
     code = st == ASSAY_OK ? verb_end("validate", code)
                           : verb_fail("validate", &err);
@@ -425,8 +500,10 @@ int verb_validate(int argc, char **argv)
     report_run_free(&v.report);
     free(v.command);
     for (size_t i = 0; i < v.count; i++)
-        free(v.results[i].case_name);
+        result_free(&v.results[i]);
     free(v.results);
+    limits_free(v.limits);
+    quarantine_free(&v.quarantine);
     module_info_free(v.module);
     assay_set_close(v.set);
     return code;
