@@ -88,9 +88,9 @@ bool select_has_recipe(const char *list, const char *name, const char *form)
 }
 
 /* Of one member that matches no recipe. */
-static enum assay_status
-no_such_form(const char *item, const struct assay_recipe *const *have,
-             size_t count, struct assay_error *err)
+static enum assay_status no_such_form(const char *item,
+                                      const struct assay_recipe *const *have,
+                                      size_t count, struct assay_error *err)
 {
     const char *names[ASSAY_RECIPES_MAX], *form = strchr(item, '@');
     for (size_t i = 0; i < count; i++) {
@@ -105,9 +105,9 @@ no_such_form(const char *item, const struct assay_recipe *const *have,
     return select_check(item, "recipe", names, count, err);
 }
 
-enum assay_status
-select_check_recipes(const char *list, const struct assay_recipe *const *have,
-                     size_t count, struct assay_error *err)
+enum assay_status select_check_recipes(const char *list,
+                                       const struct assay_recipe *const *have,
+                                       size_t count, struct assay_error *err)
 {
     char item[256];
     enum assay_status st = ASSAY_OK;
@@ -117,8 +117,7 @@ select_check_recipes(const char *list, const struct assay_recipe *const *have,
         bool found = false;
         for (size_t i = 0; i < count && !found; i++)
             found = select_has_recipe(
-                item, have[i]->name,
-                assay_softmax_get(have[i]->softmax)->name);
+                item, have[i]->name, assay_softmax_get(have[i]->softmax)->name);
         if (!found)
             st = no_such_form(item, have, count, err);
     }

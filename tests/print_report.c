@@ -17,21 +17,32 @@ static char banana[] = "BaNaNa", quoted[] = "a,\"b\" 'c'",
             markup[] = "x|y*z_<b>&[u](v)`$~\\", plain[] = "plain",
             dirty[] = "d\x01\x1b\xff\xef\xbf\xbf\xed\xa0\x80 \xc3\xa9 ]]>";
 
-static const struct assay_problem problem = {
-    .b = 1, .hq = 4, .hk = 2, .nq = 3, .nk = 5, .dk = 8, .dv = 8,
-    .mask = ASSAY_MASK_CAUSAL, .softmax_scale = 0.1
-};
+static const struct assay_problem problem = { .b = 1,
+                                              .hq = 4,
+                                              .hk = 2,
+                                              .nq = 3,
+                                              .nk = 5,
+                                              .dk = 8,
+                                              .dv = 8,
+                                              .mask = ASSAY_MASK_CAUSAL,
+                                              .softmax_scale = 0.1 };
 static const struct assay_place nowhere = { -1, -1, -1, -1 };
 
 /* Doubles that a short form would change. */
-static const struct assay_distance odd = {
-    .cosine = 1 - DBL_EPSILON / 2, .worst_row_cosine = 1.0 / 3,
-    .mae = 4.9406564584124654e-324, .max_error = DBL_MAX, .rel_l2 = 0.1,
-    .norm_ratio = 1 + DBL_EPSILON, .lse_max = -0.0, .lse_mean = 2e-308,
-    .nonfinite_a = (int64_t)1 << 53, .worst_row = { 0, 3, 2, -1 },
-    .max_at = { 0, 1, 2, 7 }, .lse_at = { -1, -1, -1, -1 },
-    .max_a = 123456789.123456789, .max_b = -1e-7
-};
+static const struct assay_distance odd = { .cosine = 1 - DBL_EPSILON / 2,
+                                           .worst_row_cosine = 1.0 / 3,
+                                           .mae = 4.9406564584124654e-324,
+                                           .max_error = DBL_MAX,
+                                           .rel_l2 = 0.1,
+                                           .norm_ratio = 1 + DBL_EPSILON,
+                                           .lse_max = -0.0,
+                                           .lse_mean = 2e-308,
+                                           .nonfinite_a = (int64_t)1 << 53,
+                                           .worst_row = { 0, 3, 2, -1 },
+                                           .max_at = { 0, 1, 2, 7 },
+                                           .lse_at = { -1, -1, -1, -1 },
+                                           .max_a = 123456789.123456789,
+                                           .max_b = -1e-7 };
 
 static struct result made(char *name, enum verdict verdict, bool judged)
 {
@@ -66,7 +77,6 @@ static struct quarantine_entry known = { .tracker = "https://t/1?a=1&b=2",
                                          .reason = "a <known> bug",
                                          .date = "2026-01-01" };
 
-
 static void make(struct result r[RESULTS])
 {
     r[0] = made(banana, VERDICT_NON_FINITE, true);
@@ -78,9 +88,8 @@ static void make(struct result r[RESULTS])
     r[0].gates[GATE_FINITE].value = NAN;
     r[0].gates[GATE_FINITE].at = (struct assay_place){ 0, 3, 2, 7 };
     r[0].gates[GATE_BUILD].value = 1.0 / 3;
-    r[0].gates[GATE_BUILD].limit = (struct limit){
-        0.7, LIMIT_FILE, "a reason", "2026-01-02"
-    };
+    r[0].gates[GATE_BUILD].limit =
+        (struct limit){ 0.7, LIMIT_FILE, "a reason", "2026-01-02" };
     r[0].gates[GATE_TWIN].judged = false;
     r[0].gates[GATE_TWIN].limit.value = -1;
     r[0].heads_failed = 1;
@@ -120,8 +129,8 @@ int main(int argc, char **argv)
                         .module = &module,
                         .results = results,
                         .count = RESULTS,
-                        .run = { "2026-01-02T03:04:05Z", "host", "cpu",
-                                 command, NULL } };
+                        .run = { "2026-01-02T03:04:05Z", "host", "cpu", command,
+                                 NULL } };
     verb_program = "assay";
     make(results);
     bool ok = false;

@@ -24,8 +24,8 @@ struct report_run {
 
 struct report {
     const char *set_path, *set_hash;
-    const char *module_option;  /* as given; NULL: the built-in module */
-    const char *timeout_option; /* as given, or NULL */
+    const char *module_option;     /* as given; NULL: the built-in module */
+    const char *timeout_option;    /* as given, or NULL */
     const char *quarantine_option; /* the same */
     const struct limits *limits;   /* or NULL: what --limit and --limits say */
     long runs;                     /* of each kernel on each case */
@@ -82,8 +82,8 @@ int report_exit(const struct report *r);
 /* Each prints a part of the report; false when the stream could not be
  * written or memory ran out. */
 typedef bool report_writer(const struct report *r, FILE *out);
-typedef bool report_one_writer(const struct report *r,
-                               const struct result *one, FILE *out);
+typedef bool report_one_writer(const struct report *r, const struct result *one,
+                               FILE *out);
 
 struct report_format {
     const char *name;

@@ -37,10 +37,11 @@ static void distance_keys(struct csv *csv, const char *name)
 static void head(struct csv *csv)
 {
     static const char *const first[] = {
-        "version", "set_content_hash", "module_name", "case",    "recipe",
-        "softmax_form", "promise",     "kernel",      "input",   "verdict",
-        "reason",  "notes",            "known",       "tracker", "seconds",
-        "heads",   "heads_failed"
+        "version",     "set_content_hash", "module_name", "case",
+        "recipe",      "softmax_form",     "promise",     "kernel",
+        "input",       "verdict",          "reason",      "notes",
+        "known",       "tracker",          "seconds",     "heads",
+        "heads_failed"
     };
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         csv_text(csv, first[i]);
@@ -71,11 +72,10 @@ static void place(struct csv *csv, const struct assay_place *at)
     int n = snprintf(text, sizeof text, "batch=%" PRId64 " head=%" PRId64,
                      at->b, at->h);
     if (at->i >= 0)
-        n += snprintf(text + n, sizeof text - (size_t)n, " row=%" PRId64,
-                      at->i);
+        n +=
+            snprintf(text + n, sizeof text - (size_t)n, " row=%" PRId64, at->i);
     if (at->c >= 0)
-        snprintf(text + n, sizeof text - (size_t)n, " channel=%" PRId64,
-                 at->c);
+        snprintf(text + n, sizeof text - (size_t)n, " channel=%" PRId64, at->c);
     csv_word(csv, at->h < 0 ? NULL : text);
 }
 
@@ -87,9 +87,7 @@ static void gate(struct csv *csv, const struct result *r, enum gate g)
     csv_number(csv, judged ? got->value : NAN);
     csv_number(csv, report_gate_limit(r, g));
     csv_word(csv, report_gate_limit_from(r, g));
-    csv_text(csv, !judged     ? "not-judged"
-                  : got->pass ? "pass"
-                              : "fail");
+    csv_text(csv, !judged ? "not-judged" : got->pass ? "pass" : "fail");
     place(csv, judged ? &got->at : &nowhere);
 }
 

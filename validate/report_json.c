@@ -23,10 +23,11 @@ static json_t *known_json(const struct result *r)
     if (!r->known)
         return json_null();
     json_t *out = json_object();
-    json_object_set_new(
-        out, "is", json_string(result_is_known(r)              ? "failure"
-                               : result_passed_unexpectedly(r) ? "pass"
-                                                               : "not-run"));
+    json_object_set_new(out, "is",
+                        json_string(result_is_known(r) ? "failure"
+                                    : result_passed_unexpectedly(r)
+                                        ? "pass"
+                                        : "not-run"));
     json_object_set_new(out, "tracker", json_text(r->known->tracker));
     json_object_set_new(out, "reason", json_text(r->known->reason));
     json_object_set_new(out, "date", json_text(r->known->date));
@@ -43,12 +44,17 @@ static json_t *gates_json(const struct result *r)
         const char *from = report_gate_limit_from(r, (enum gate)g);
         const struct gate_result *got = &r->gates[g];
         json_t *gate = json_object();
-        json_object_set_new(gate, "name", json_string(gate_get((enum gate)g)->name));
-        json_object_set_new(gate, "value", judged ? json_number(got->value) : json_null());
-        json_object_set_new(gate, "limit", from ? json_number(limit) : json_null());
-        json_object_set_new(gate, "limit_from", from ? json_string(from) : json_null());
+        json_object_set_new(gate, "name",
+                            json_string(gate_get((enum gate)g)->name));
+        json_object_set_new(gate, "value",
+                            judged ? json_number(got->value) : json_null());
+        json_object_set_new(gate, "limit",
+                            from ? json_number(limit) : json_null());
+        json_object_set_new(gate, "limit_from",
+                            from ? json_string(from) : json_null());
         add_reason(gate, &got->limit);
-        json_object_set_new(gate, "pass", judged ? json_boolean(got->pass) : json_null());
+        json_object_set_new(gate, "pass",
+                            judged ? json_boolean(got->pass) : json_null());
         json_object_set_new(gate, "at", json_place(&got->at));
         json_object_set_new(gate, "note", json_text(got->note));
         json_array_append_new(list, gate);

@@ -143,8 +143,8 @@ static char *details(const struct junit *j, const struct result *one)
         const struct gate_result *got = &one->gates[g];
         if (!report_gate_judged(one, g))
             continue;
-        fprintf(out, "%s %s: %.9g, limit %.9g (%s)%s%s\n",
-                gate_get(g)->name, got->pass ? "passed" : "failed", got->value,
+        fprintf(out, "%s %s: %.9g, limit %.9g (%s)%s%s\n", gate_get(g)->name,
+                got->pass ? "passed" : "failed", got->value,
                 report_gate_limit(one, g), report_gate_limit_from(one, g),
                 got->note[0] ? ": " : "", got->note);
     }

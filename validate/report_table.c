@@ -49,8 +49,8 @@ static double most_used(const struct result *r)
     for (int i = 0; i < GATES; i++) {
         const enum gate g = (enum gate)i;
         if (report_gate_judged(r, g) && report_gate_limit(r, g) > 0)
-            most = assay_worst(most,
-                               r->gates[g].value / report_gate_limit(r, g));
+            most =
+                assay_worst(most, r->gates[g].value / report_gate_limit(r, g));
     }
     return most;
 }
@@ -182,8 +182,7 @@ static void summary_rows(struct sheet *s, const struct summary *sum)
             sheet_cell(s, "%s", sum->recipe);
             sheet_cell(s, "%zu", sum->ran);
             sheet_cell(s, "%zu", sum->passed);
-            sheet_colour(s,
-                         sum->passed == sum->ran ? COLOUR_GOOD : COLOUR_BAD);
+            sheet_colour(s, sum->passed == sum->ran ? COLOUR_GOOD : COLOUR_BAD);
         } else
             for (int i = 0; i < 3; i++)
                 sheet_cell(s, "%s", "");
@@ -241,8 +240,8 @@ static void print_legend(bool markdown, FILE *out)
 static bool print_all(const struct report *r, bool markdown, FILE *out)
 {
     char counts[256];
-    bool ok = print_results(r, markdown, out) &&
-              print_summary(r, markdown, out);
+    bool ok =
+        print_results(r, markdown, out) && print_summary(r, markdown, out);
     print_legend(markdown, out);
     report_reasons(r, markdown, out);
     report_counts(r, counts, sizeof counts);
