@@ -80,26 +80,17 @@ enum assay_status select_check(const char *list, const char *what,
     return ASSAY_OK;
 }
 
-enum { FORM_MOST = 96 };
-
-static const char *with_form(const struct assay_recipe *r, char text[FORM_MOST])
+bool select_has_recipe(const char *list, const char *name, const char *form)
 {
-    snprintf(text, FORM_MOST, "%s@%s", r->name,
-             assay_softmax_get(r->softmax)->name);
-    return text;
-}
-
-bool select_has_recipe(const char *list, const struct assay_recipe *recipe)
-{
-    char text[FORM_MOST];
-    return select_has(list, recipe->name) ||
-           select_has(list, with_form(recipe, text));
+    char text[96];
+    snprintf(text, sizeof text, "%s@%s", name, form);
+    return select_has(list, name) || select_has(list, text);
 }
 
 /* Of one member that matches no recipe. */
-static enum assay_status
-no_such_form(const char *item, const struct assay_recipe *const *have,
-             size_t count, struct assay_error *err)
+static enum assay_status no_such_form(const char *item,
+                                      const struct assay_recipe *const *have,
+                                      size_t count, struct assay_error *err)
 {
     const char *names[ASSAY_RECIPES_MAX], *form = strchr(item, '@');
     for (size_t i = 0; i < count; i++) {
@@ -114,9 +105,9 @@ no_such_form(const char *item, const struct assay_recipe *const *have,
     return select_check(item, "recipe", names, count, err);
 }
 
-enum assay_status
-select_check_recipes(const char *list, const struct assay_recipe *const *have,
-                     size_t count, struct assay_error *err)
+enum assay_status select_check_recipes(const char *list,
+                                       const struct assay_recipe *const *have,
+                                       size_t count, struct assay_error *err)
 {
     char item[256];
     enum assay_status st = ASSAY_OK;
@@ -125,7 +116,8 @@ select_check_recipes(const char *list, const struct assay_recipe *const *have,
     while (st == ASSAY_OK && next_item(&list, item, sizeof item)) {
         bool found = false;
         for (size_t i = 0; i < count && !found; i++)
-            found = select_has_recipe(item, have[i]);
+            found = select_has_recipe(
+                item, have[i]->name, assay_softmax_get(have[i]->softmax)->name);
         if (!found)
             st = no_such_form(item, have, count, err);
     }

@@ -16,11 +16,18 @@ tests_check_child_CPPFLAGS = $(tests_cppflags)
 tests_check_child_CFLAGS = $(tests_cflags)
 tests_check_child_LDADD = validate/libvalidate.la $(tests_golden)
 
+check_PROGRAMS += tests/print_report
+tests_print_report_SOURCES = tests/print_report.c
+tests_print_report_CPPFLAGS = $(AM_CPPFLAGS)
+tests_print_report_LDADD = validate/libvalidate.la golden/libgolden.la \
+	ref/libref.la
+
 program_tests = tests/faulty.test tests/hygiene.test tests/own_kernel.test \
 	tests/readme.test tests/recipes.test tests/record.test \
+	tests/report.test \
 	tests/shapes.test
 TESTS += $(program_tests)
-EXTRA_DIST += $(program_tests) tests/packed_module.c
+EXTRA_DIST += $(program_tests) tests/packed_module.c tests/junit.rng
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; CXX='$(CXX)'; export CC CXX;
 
 tests_check_doctor_SOURCES = tests/check_doctor.c tests/check_assay.c \

@@ -171,6 +171,8 @@ enum assay_status limits_load_run(struct limits *limits,
         st = limits_parse(facts->limits_file_name ? facts->limits_file_name
                                                   : path,
                           facts->limits_file, &limits->file, err);
+    if (own && facts->limits_file)
+        limits->path = facts->limits_file_name;
     if (st == ASSAY_OK && own && facts->limits_command)
         st = take_commands(limits, facts->limits_command, path, err);
     if (st == ASSAY_OK && facts->limits_set)

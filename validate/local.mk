@@ -22,12 +22,15 @@ validate_libvalidate_la_SOURCES = \
 	validate/prove.c validate/prove.h validate/prove_report.c \
 	validate/quarantine.c validate/quarantine.h validate/record.c \
 	validate/record.h validate/report.c \
-	validate/report.h validate/report_json.c validate/report_table.c \
+	validate/report.def validate/report.h validate/report_csv.c \
+	validate/report_file.c validate/report_json.c \
+	validate/report_junit.c validate/report_reasons.c \
+	validate/report_table.c \
 	validate/result.h validate/run_case.c validate/run_case.h \
 	validate/verb_compare.c validate/verb_judge.c validate/verb_prove.c \
 	validate/verb_validate.c \
 	validate/verdict.def
 validate_libvalidate_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DASSAY_MODULE_DIR='"$(moduledir)"'
-validate_libvalidate_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-validate_libvalidate_la_LIBADD = $(JANSSON_LIBS) -ldl
+validate_libvalidate_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(XML_CFLAGS)
+validate_libvalidate_la_LIBADD = $(JANSSON_LIBS) $(XML_LIBS) -ldl

@@ -132,7 +132,8 @@ static bool honest(const struct prove_run *run, bool markdown)
     add_column(&c, "REJECTED", COLUMN_NUMBER);
     add_column(&c, "ABOUT", COLUMN_PROSE);
     sheet_begin(&s, stdout, markdown,
-                "honest variants: heads that each gate rejects", c.column, c.n);
+                "honest variants: heads that each gate rejects",
+                c.column, c.n);
     for (int m = 0; m < MUTATIONS; m++) {
         const struct sum x = sum_of(run, m);
         if (!is_honest(m) || x.subjects == 0)

@@ -10,24 +10,25 @@
 
 /* ---- writing ---- */
 
-enum assay_status
-record_begin(const char *path, const char *command, const struct report *report,
-             const struct assay_set *set, const struct limits *limits,
-             struct run_file_writer **out, struct assay_error *err)
+enum assay_status record_begin(const char *path, const struct report *report,
+                               struct run_file_writer **out,
+                               struct assay_error *err)
 {
-    char *set_command = assay_set_provenance(set, "command"),
-         *limits_command = NULL;
+    const struct limits *limits = report->limits;
+    char *limits_command = NULL, repeat[24];
     enum assay_status st = limits_command_text(limits, &limits_command, err);
+    snprintf(repeat, sizeof repeat, "%ld", report->runs);
     const struct run_facts facts = {
         .set = report->set_path,
         .set_content_hash = report->set_hash,
-        .set_command = set_command,
+        .set_command = report->run.set_command,
         .module = report->module->path,
         .module_name = report->module->name,
         .module_build = report->module->build,
         .module_device = device_name(report->module->device),
         .module_option = report->module_option,
         .timeout_option = report->timeout_option,
+        .repeat = repeat,
         .limits_set = limits->set.text,
         .limits_file = limits->file.text,
         .limits_file_name = limits->path,
@@ -35,8 +36,9 @@ record_begin(const char *path, const char *command, const struct report *report,
     };
     *out = NULL;
     if (st == ASSAY_OK)
-        st = run_file_create(path, command, &facts, out, err);
-    free(set_command);
+        st = run_file_create(path,
+                             report->run.command ? report->run.command : "",
+                             &facts, out, err);
     free(limits_command);
     return st;
 }
@@ -139,8 +141,9 @@ static enum assay_status find_device(const char *name,
                       name);
 }
 
-enum assay_status record_report(const struct run_file *run, struct report *out,
-                                struct assay_error *err)
+enum assay_status record_report(const struct run_file *run,
+                                const struct limits *limits, char *command,
+                                struct report *out, struct assay_error *err)
 {
     const struct run_facts *facts = run_file_facts(run);
     struct module_info *module = calloc(1, sizeof *module);
@@ -148,7 +151,12 @@ enum assay_status record_report(const struct run_file *run, struct report *out,
                             .set_hash = facts->set_content_hash,
                             .module_option = facts->module_option,
                             .timeout_option = facts->timeout_option,
+                            .limits = limits,
+                            .runs = facts->repeat ? atol(facts->repeat) : 1,
                             .module = module };
+    report_run_fill(out, NULL, command);
+    if (facts->set_command)
+        out->run.set_command = strdup(facts->set_command);
     if (!module)
         return assay_fail(err, ASSAY_MEMORY, "no memory for a module");
     snprintf(module->path, sizeof module->path, "%s", facts->module);

@@ -13,12 +13,10 @@
 #include "validate/quarantine.h"
 #include "validate/report.h"
 
-/* Begins the record of the run that a report is about; `command` as of
- * report_command. */
-enum assay_status
-record_begin(const char *path, const char *command, const struct report *report,
-             const struct assay_set *set, const struct limits *limits,
-             struct run_file_writer **out, struct assay_error *err);
+/* Begins the record of the run that a report is about. */
+enum assay_status record_begin(const char *path, const struct report *report,
+                               struct run_file_writer **out,
+                               struct assay_error *err);
 
 /* Adds a result; sketch NULL: there was nothing to judge. */
 enum assay_status record_add(struct run_file_writer *w, const struct result *r,
@@ -38,9 +36,11 @@ enum assay_status record_judge(const struct run_file *run, size_t i,
                                struct result *out, struct assay_error *err);
 
 /* The head of the report of a record, without results; module_info_free its
- * module. Texts are the record's. */
-enum assay_status record_report(const struct run_file *run, struct report *out,
-                                struct assay_error *err);
+ * module and report_run_free it, also after a failure. It takes the command,
+ * other texts are the record's. */
+enum assay_status record_report(const struct run_file *run,
+                                const struct limits *limits, char *command,
+                                struct report *out, struct assay_error *err);
 
 /* -- selections -- */
 struct record_selection {

@@ -13,15 +13,24 @@ struct options {
     const char *file, *out, *quarantine;
     struct record_selection selection;
     struct limits limits;
-    bool json, rows;
+    const struct report_format *format;
+    bool rows;
 };
 
 enum { KEY_FORMAT = 256, KEY_QUARANTINE, KEY_ROWS };
 
+/* "table|markdown|..." from its second character on */
+static const char format_names[] =
+#define ASSAY_REPORT(name, begin, one, end, about) "|" name
+#include "validate/report.def"
+#undef ASSAY_REPORT
+    ;
+
 static const struct argp_option keys[] = {
     { "quarantine", KEY_QUARANTINE, "FILE", 0,
       "known failures with links to their trackers, JSON", 0 },
-    { "format", KEY_FORMAT, "table|json", 0, "default table", 0 },
+    { "format", KEY_FORMAT, &format_names[1], 0,
+      "default table; `assay validate --help` tells of each", 0 },
     { "rows", KEY_ROWS, NULL, 0,
       "in JSON: the figures of all rows too, for programs that judge by rules "
       "of their own",
@@ -32,12 +41,17 @@ static const struct argp_option keys[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    static const char *const formats[] = { "table", "json" };
+    static const char *const formats[] = {
+#define ASSAY_REPORT(name, begin, one, end, about) name,
+#include "validate/report.def"
+#undef ASSAY_REPORT
+    };
     struct options *o = state->input;
     switch (key) {
     case KEY_QUARANTINE: o->quarantine = arg; break;
     case KEY_FORMAT:
-        o->json = verb_word(state, "--format", arg, formats, 2) == 1;
+        o->format = report_format_get(
+            verb_word(state, "--format", arg, formats, report_format_count()));
         break;
     case KEY_ROWS: o->rows = true; break;
     case 'o': o->out = arg; break;
@@ -53,8 +67,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!o->file)
             argp_error(state, "no run record named");
-        if (o->rows && !o->json)
-            argp_error(state, "--rows is for --format json");
+        if (o->rows && !report_format_has_rows(o->format))
+            argp_error(state, "--rows is for --format json and jsonl");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -89,6 +103,7 @@ static const struct argp argp = {
 
 struct judging_run {
     struct options *o;
+    char *command; /* until the report has it */
     struct run_file *run;
     struct quarantine quarantine;
     struct record_list list;
@@ -112,23 +127,42 @@ static enum assay_status judge_all(struct judging_run *j,
     return st;
 }
 
-static enum assay_status write_report(const struct judging_run *j, int *code,
+/* Formats that are written while kernels run are written here at the end. */
+static enum assay_status write_results(const struct judging_run *j,
+                                       const struct report *report,
+                                       struct assay_error *err)
+{
+    struct report_file file = { j->o->format, j->o->out, NULL };
+    enum assay_status st = report_file_begin(&file, report, err);
+    for (size_t i = 0; st == ASSAY_OK && i < j->count; i++)
+        st = report_file_one(&file, report, &j->results[i], err);
+    if (st == ASSAY_OK)
+        st = report_file_end(&file, report, err);
+    report_file_close(&file);
+    return st;
+}
+
+static enum assay_status write_report(struct judging_run *j, int *code,
                                       struct assay_error *err)
 {
     struct report report;
     char counts[256];
-    enum assay_status st = record_report(j->run, &report, err);
+    enum assay_status st =
+        record_report(j->run, &j->o->limits, j->command, &report, err);
+    j->command = NULL;
+    report.quarantine_option = j->o->quarantine;
     report.results = j->results;
     report.count = j->count;
     if (st == ASSAY_OK) {
         *code = report_exit(&report);
-        st = report_write(&report, j->o->json, j->o->out, err);
+        st = write_results(j, &report, err);
     }
-    if (st == ASSAY_OK && (j->o->out || j->o->json)) {
+    if (st == ASSAY_OK && (j->o->out || j->o->format != report_format_get(0))) {
         report_counts(&report, counts, sizeof counts);
         fprintf(stderr, "%s\n", counts);
     }
     module_info_free((struct module_info *)report.module);
+    report_run_free(&report);
     return st;
 }
 
@@ -155,8 +189,9 @@ static enum assay_status judge_run(struct judging_run *j, int *code,
 
 int verb_judge(int argc, char **argv)
 {
-    struct options o = { 0 };
-    struct judging_run j = { .o = &o };
+    struct options o = { .format = report_format_get(0) };
+    struct judging_run j = { .o = &o,
+                             .command = report_command("judge", argc, argv) };
     struct assay_error err;
     int code = 0;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
@@ -165,6 +200,7 @@ int verb_judge(int argc, char **argv)
     for (size_t i = 0; i < j.count; i++)
         result_free(&j.results[i]);
     free(j.results);
+    free(j.command);
     record_list_free(&j.list);
     limits_free(&o.limits);
     quarantine_free(&j.quarantine);

@@ -21,10 +21,11 @@ struct options {
     unsigned inputs;     /* bits of enum assay_kernel_input */
     const char *timeout; /* as given, or NULL */
     double timeout_s;
+    const struct report_format *format;
     struct limits limits;
     const char *quarantine;
     long runs; /* of each kernel on each case */
-    bool json, rows;
+    bool rows;
 };
 
 enum {
@@ -40,11 +41,18 @@ enum {
     KEY_ROWS
 };
 
+/* "table|markdown|..." from its second character on */
+static const char format_names[] =
+#define ASSAY_REPORT(name, begin, one, end, about) "|" name
+#include "validate/report.def"
+#undef ASSAY_REPORT
+    ;
+
 static const struct argp_option keys[] = {
     { "module", KEY_MODULE, "FILE.so", 0,
       "kernel module; default the built-in one for the host", 0 },
     { "recipe", KEY_RECIPE, "LIST", 0,
-      "only these recipes of the set, names and globs", 0 },
+      "only these recipes of the set, names, globs, or NAME@FORM", 0 },
     { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
     { "kernel", KEY_KERNEL, "LIST", 0, "only these kernels, names and globs",
       0 },
@@ -58,15 +66,18 @@ static const struct argp_option keys[] = {
       "known failures with links to their trackers, JSON; they do not make the "
       "run fail, and a pass of one is told",
       0 },
-    { "format", KEY_FORMAT, "table|json", 0, "default table", 0 },
+    { "format", KEY_FORMAT, &format_names[1], 0, "default table; see below",
+      0 },
     { "rows", KEY_ROWS, NULL, 0,
       "in JSON: the figures of all rows too, for programs that judge by rules "
       "of their own; `assay judge` reads them from .h5 only",
       0 },
     { "output", 'o', "FILE", 0,
-      "write the report there; a name that ends in .h5 gets a run record, for "
-      "`assay judge` and `assay compare`, and the report goes on to where it "
-      "would; may be given for both",
+      "write the report there, whole at the end; jsonl line by line as kernels "
+      "are judged. A name that ends in .h5 gets a run record, for `assay "
+      "judge` "
+      "and `assay compare`, and the report goes on to where it would; may be "
+      "given for both",
       0 },
     { 0 },
 };
@@ -79,7 +90,11 @@ static bool is_record(const char *name)
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    static const char *const formats[] = { "table", "json" };
+    static const char *const formats[] = {
+#define ASSAY_REPORT(name, begin, one, end, about) name,
+#include "validate/report.def"
+#undef ASSAY_REPORT
+    };
     static const char *const inputs[] = { "raw", "packed" };
     struct options *o = state->input;
     switch (key) {
@@ -104,13 +119,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_QUARANTINE: o->quarantine = arg; break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->limits; break;
     case KEY_FORMAT:
-        o->json = verb_word(state, "--format", arg, formats, 2) == 1;
+        o->format = report_format_get(
+            verb_word(state, "--format", arg, formats, report_format_count()));
         break;
     case KEY_ROWS: o->rows = true; break;
     case 'o': *(is_record(arg) ? &o->record : &o->out) = arg; break;
     case ARGP_KEY_END:
-        if (o->rows && !o->json)
-            argp_error(state, "--rows is for --format json");
+        if (o->rows && !report_format_has_rows(o->format))
+            argp_error(state, "--rows is for --format json and jsonl");
         return verb_one_set(key, arg, state, &o->file);
     default: return verb_one_set(key, arg, state, &o->file);
     }
@@ -132,7 +148,11 @@ static const struct argp argp = {
     "Exit status 0: all that ran passed; 1: a kernel was wrong; 2: usage or a "
     "bad file; 3: none was wrong and a kernel crashed or hung; 77: nothing "
     "ran.\n\n"
-    "Example:\n"
+    "Formats of the report:\n"
+#define ASSAY_REPORT(name, begin, one, end, about) "  " name ": " about "\n"
+#include "validate/report.def"
+#undef ASSAY_REPORT
+    "\nExample:\n"
     "  assay validate heads.h5\n"
     "  assay validate heads.h5 --module ./mykernel.so --recipe e4m3 "
     "--format json -o run.json\n"
@@ -146,11 +166,13 @@ struct validate {
     const struct options *o;
     struct assay_set *set;
     struct module_info *module;
+    char *command; /* until the report has it */
+    struct report report;
+    struct report_file file;
     struct result *results;
-    size_t count, space;
+    size_t count, space, told;
     unsigned runs;
     struct limits *limits;
-    char *command;
     struct quarantine quarantine;
     struct run_file_writer *record; /* or NULL */
     struct progress progress;
@@ -292,6 +314,17 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
     return st;
 }
 
+/* Results that no report knows yet. */
+static enum assay_status tell(struct validate *v, struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    v->report.results = v->results;
+    v->report.count = v->count;
+    while (st == ASSAY_OK && v->told < v->count)
+        st = report_file_one(&v->file, &v->report, &v->results[v->told++], err);
+    return st;
+}
+
 /* What the module has instead. */
 static void say_no_kernel(const struct validate *v, char *text, size_t size)
 {
@@ -323,13 +356,16 @@ static enum assay_status run_recipe(struct validate *v, const struct loaded *l,
             continue;
         for (int i = 0; st == ASSAY_OK && i < 2; i++)
             if (kernel->inputs & v->o->inputs & kinds[i])
-                st = run_one(v, l, k, kinds[i], err);
+                if ((st = run_one(v, l, k, kinds[i], err)) == ASSAY_OK)
+                    st = tell(v, err);
     }
     if (st == ASSAY_OK && v->count == before &&
         (st = new_result(v, l->c, recipe, &r, err)) == ASSAY_OK) {
         r->verdict = VERDICT_UNSUPPORTED;
         say_no_kernel(v, r->reason, sizeof r->reason);
         st = finish(v, r, NULL, err);
+        if (st == ASSAY_OK)
+            st = tell(v, err);
     }
     return st;
 }
@@ -344,7 +380,8 @@ static enum assay_status run_answers(struct validate *v, size_t i,
     enum assay_status st = assay_set_recipes(v->set, i, &recipes, &n, err);
     for (size_t r = 0; st == ASSAY_OK && r < n; r++) {
         struct assay_answer answer;
-        if (!select_has(v->o->recipe, recipes[r]->name))
+        if (!select_has_recipe(v->o->recipe, recipes[r]->name,
+                               assay_softmax_get(recipes[r]->softmax)->name))
             continue;
         st = assay_set_read_answer(v->set, i, &c->problem, recipes[r], &answer,
                                    err);
@@ -378,24 +415,23 @@ static enum assay_status run_set_case(struct validate *v, size_t i,
 static enum assay_status check_recipes(const struct validate *v,
                                        struct assay_error *err)
 {
-    bool have[ASSAY_RECIPES_MAX] = { 0 };
-    const char *names[ASSAY_RECIPES_MAX];
-    size_t n_names = 0;
+    const struct assay_recipe *have[ASSAY_RECIPES_MAX] = { 0 };
+    size_t n_have = 0;
     for (size_t i = 0; i < assay_set_count(v->set); i++) {
         const struct assay_recipe **recipes;
         size_t n;
         enum assay_status st = assay_set_recipes(v->set, i, &recipes, &n, err);
         for (size_t r = 0; r < n; r++)
-            have[recipes[r]->id] = true;
+            have[recipes[r]->id] = recipes[r];
         free(recipes);
         if (st != ASSAY_OK)
             return st;
     }
     for (int id = 0; id < assay_recipe_count(); id++)
         if (have[id])
-            names[n_names++] = assay_recipe_get((enum assay_recipe_id)id)->name;
+            have[n_have++] = have[id];
     enum assay_status st =
-        select_check(v->o->recipe, "recipe", names, n_names, err);
+        select_check_recipes(v->o->recipe, have, n_have, err);
     return st == ASSAY_OK ? st : assay_fail_in(err, st, "%s", v->o->file);
 }
 
@@ -431,27 +467,12 @@ static enum assay_status check_output(const char *out, const char *set,
     return st;
 }
 
-static struct report report_of(const struct validate *v)
-{
-    return (struct report){ .set_path = v->o->file,
-                            .set_hash = assay_set_hash(v->set),
-                            .module_option = v->o->module,
-                            .timeout_option = v->o->timeout,
-                            .module = v->module,
-                            .results = v->results,
-                            .count = v->count };
-}
-
 static enum assay_status begin_record(struct validate *v,
                                       struct assay_error *err)
 {
-    const struct report report = report_of(v);
-    if (!v->o->record)
-        return ASSAY_OK;
-    if (!v->command)
-        return assay_fail(err, ASSAY_MEMORY, "no memory for the command");
-    return record_begin(v->o->record, v->command, &report, v->set, v->limits,
-                        &v->record, err);
+    return v->o->record
+               ? record_begin(v->o->record, &v->report, &v->record, err)
+               : ASSAY_OK;
 }
 
 static enum assay_status end_record(struct validate *v, struct assay_error *err)
@@ -461,10 +482,37 @@ static enum assay_status end_record(struct validate *v, struct assay_error *err)
     return w ? run_file_commit(w, err) : ASSAY_OK;
 }
 
+static enum assay_status begin_report(struct validate *v,
+                                      struct assay_error *err)
+{
+    v->report = (struct report){ .set_path = v->o->file,
+                                 .set_hash = assay_set_hash(v->set),
+                                 .module_option = v->o->module,
+                                 .timeout_option = v->o->timeout,
+                                 .quarantine_option = v->o->quarantine,
+                                 .limits = v->limits,
+                                 .runs = v->o->runs,
+                                 .module = v->module };
+    v->file = (struct report_file){ v->o->format, v->o->out, NULL };
+    report_run_fill(&v->report, v->set, v->command);
+    v->command = NULL;
+    return report_file_begin(&v->file, &v->report, err);
+}
+
+/* Counts go to stderr where stdout does not end in them for people. */
+static void say_counts(const struct validate *v)
+{
+    char counts[256];
+    if (!v->o->out && v->o->format == report_format_get(0))
+        return;
+    report_counts(&v->report, counts, sizeof counts);
+    fprintf(stderr, "%s\n", counts);
+}
+
 static enum assay_status validate(struct validate *v, int *code,
                                   struct assay_error *err)
 {
-    char path[4096], counts[256];
+    char path[4096];
     enum assay_status st;
     module_builtin_path("assay-host", path, sizeof path);
     const char *module = v->o->module ? v->o->module : path;
@@ -479,10 +527,12 @@ static enum assay_status validate(struct validate *v, int *code,
         (st = module_ask(module, v->o->timeout_s, &v->module, err)) !=
             ASSAY_OK ||
         (st = check_selections(v, err)) != ASSAY_OK ||
+        (st = begin_report(v, err)) != ASSAY_OK ||
         (st = begin_record(v, err)) != ASSAY_OK)
         return st;
     for (size_t k = 0; k < v->module->count; k++)
-        if (select_has(v->o->recipe, v->module->kernels[k].recipe) &&
+        if (select_has_recipe(v->o->recipe, v->module->kernels[k].recipe,
+                              v->module->kernels[k].softmax_form) &&
             select_has(v->o->kernel, v->module->kernels[k].name))
             v->runs_per_case +=
                 __builtin_popcount(v->module->kernels[k].inputs & v->o->inputs);
@@ -493,13 +543,10 @@ static enum assay_status validate(struct validate *v, int *code,
     progress_end(&v->progress);
     if (st != ASSAY_OK || (st = end_record(v, err)) != ASSAY_OK)
         return st;
-    const struct report report = report_of(v);
-    *code = report_exit(&report);
-    st = report_write(&report, v->o->json, v->o->out, err);
-    if (st == ASSAY_OK && (v->o->out || v->o->json)) {
-        report_counts(&report, counts, sizeof counts);
-        fprintf(stderr, "%s\n", counts);
-    }
+    *code = report_exit(&v->report);
+    st = report_file_end(&v->file, &v->report, err);
+    if (st == ASSAY_OK)
+        say_counts(v);
     return st;
 }
 
@@ -507,6 +554,7 @@ int verb_validate(int argc, char **argv)
 {
     struct options o = { .inputs = ASSAY_KERNEL_RAW | ASSAY_KERNEL_PACKED,
                          .timeout_s = 120,
+                         .format = report_format_get(0),
                          .runs = 1 };
     struct validate v = { .o = &o,
                           .command = report_command("validate", argc, argv) };
@@ -517,10 +565,12 @@ int verb_validate(int argc, char **argv)
     enum assay_status st = validate(&v, &code, &err);
     code = st == ASSAY_OK ? verb_end("validate", code)
                           : verb_fail("validate", &err);
+    report_file_close(&v.file);
+    report_run_free(&v.report);
+    free(v.command);
     for (size_t i = 0; i < v.count; i++)
         result_free(&v.results[i]);
     free(v.results);
-    free(v.command);
     run_file_abandon(v.record);
     limits_free(v.limits);
     quarantine_free(&v.quarantine);
