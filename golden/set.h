@@ -9,7 +9,7 @@
 
 #include "assay/recipe.h"
 
-enum { SET_VERSION = 1, SET_HASH_CHARS = 32 };
+enum { SET_HASH_CHARS = 32 };
 
 /* One attention problem with its inputs, as captured. */
 struct assay_case {

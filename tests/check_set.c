@@ -100,6 +100,7 @@ static void same_answer(const struct assay_problem *p,
     SAME(a->jitter.o, b->jitter.o, rows);
     SAME(a->jitter.lse, b->jitter.lse, rows);
     SAME(a->jitter.gain, b->jitter.gain, p->b * p->hq);
+    SAME(a->jitter.bound, b->jitter.bound, assay_problem_o_elems(p));
 }
 
 static void same_answers(const struct assay_set *set, size_t i,
@@ -318,7 +319,7 @@ START_TEST(words_are_ours)
                                    .payloads = m.answers[1].payloads,
                                    .o = o,
                                    .lse = d,
-                                   .jitter = { o, o, o } };
+                                   .jitter = { o, o, o, o } };
     answer.payloads.k.codes = answer.payloads.v.codes = codes;
     ck_assert_int_eq(assay_set_add(w, &m.c, &exact, &answer, 1, NULL),
                      ASSAY_OK);

@@ -21,11 +21,12 @@ tests_check_mutation_CPPFLAGS = $(tests_cppflags)
 tests_check_mutation_CFLAGS = $(tests_cflags)
 tests_check_mutation_LDADD = validate/libvalidate.la $(tests_golden)
 
-program_tests = tests/faulty.test tests/hygiene.test tests/own_kernel.test \
-	tests/prove.test \
-	tests/readme.test tests/recipes.test tests/shapes.test
+program_tests = \
+	tests/faulty.test tests/hygiene.test tests/own_kernel.test \
+	tests/prove.test tests/readme.test tests/recipes.test \
+	tests/shapes.test tests/record.test tests/report.test
 TESTS += $(program_tests)
-EXTRA_DIST += $(program_tests) tests/packed_module.c
+EXTRA_DIST += $(program_tests) tests/packed_module.c tests/junit.rng
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; CXX='$(CXX)'; export CC CXX;
 
 tests_check_doctor_SOURCES = tests/check_doctor.c tests/check_assay.c \
@@ -38,3 +39,9 @@ tests_check_locate_SOURCES = tests/check_locate.c tests/check_assay.c
 tests_check_locate_CPPFLAGS = $(tests_cppflags)
 tests_check_locate_CFLAGS = $(tests_cflags)
 tests_check_locate_LDADD = validate/libvalidate.la $(tests_golden)
+check_PROGRAMS += tests/print_report
+
+tests_print_report_SOURCES = tests/print_report.c
+tests_print_report_CPPFLAGS = $(AM_CPPFLAGS)
+tests_print_report_LDADD = validate/libvalidate.la golden/libgolden.la \
+	ref/libref.la

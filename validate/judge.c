@@ -60,8 +60,23 @@ void limits_default(struct limit limits[GATES])
             (struct limit){ gate_rows[g].limit, LIMIT_DEFAULT, NULL, NULL };
 }
 
+enum assay_status result_keep_rows(struct result *r, struct sketch *sketch,
+                                   struct assay_error *err)
+{
+    r->rows = malloc(sizeof *r->rows);
+    if (!r->rows)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for the rows");
+    *r->rows = *sketch;
+    *sketch = (struct sketch){ 0 };
+    return ASSAY_OK;
+}
+
 void result_free(struct result *r)
 {
+    if (r->rows)
+        sketch_free(r->rows);
+    free(r->rows);
+    r->rows = NULL;
     free(r->case_name);
     assay_free(r->heads_gates);
     r->case_name = NULL;

@@ -106,6 +106,82 @@ enum assay_status limits_load(struct limits *limits,
     return st;
 }
 
+enum assay_status limits_command_text(const struct limits *limits, char **text,
+                                      struct assay_error *err)
+{
+    char all[GATES * 64] = "";
+    size_t at = 0;
+    *text = NULL;
+    for (int g = 0; g < GATES; g++)
+        if (!isnan(limits->command[g]))
+            at += (size_t)snprintf(all + at, sizeof all - at, "%s%s=%.17g",
+                                   at ? "," : "", gate_get((enum gate)g)->name,
+                                   limits->command[g]);
+    return at == 0 || (*text = strdup(all))
+               ? ASSAY_OK
+               : assay_fail(err, ASSAY_MEMORY, "no memory for limits");
+}
+
+/* One "GATE=VALUE" of a record; the command line's own goes before it. */
+static enum assay_status take_command(struct limits *limits, const char *item,
+                                      const char *path, struct assay_error *err)
+{
+    char name[32];
+    const char *equals = strchr(item, '=');
+    char *end = NULL;
+    const double value = equals ? strtod(equals + 1, &end) : NAN;
+    struct assay_error why;
+    enum gate gate;
+    snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - item) : 31,
+             item);
+    if (!equals || *end || end == equals + 1 || !(value >= 0) ||
+        !isfinite(value))
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: limits_command has \"%.60s\", must be "
+                          "GATE=VALUE",
+                          path, item);
+    if (find_gate(name, &gate, &why) != ASSAY_OK)
+        return assay_fail(err, ASSAY_FORMAT, "%s: limits_command: %s", path,
+                          why.text);
+    if (isnan(limits->command[gate]))
+        limits->command[gate] = value;
+    return ASSAY_OK;
+}
+
+static enum assay_status take_commands(struct limits *limits, const char *text,
+                                       const char *path,
+                                       struct assay_error *err)
+{
+    char *copy = strdup(text), *rest = copy, *item;
+    enum assay_status st =
+        copy ? ASSAY_OK : assay_fail(err, ASSAY_MEMORY, "no memory for limits");
+    while (st == ASSAY_OK && (item = strsep(&rest, ",")))
+        st = take_command(limits, item, path, err);
+    free(copy);
+    return st;
+}
+
+enum assay_status limits_load_run(struct limits *limits,
+                                  const struct run_facts *facts,
+                                  const char *path, struct assay_error *err)
+{
+    const bool own = !limits->path;
+    enum assay_status st = limits_load(limits, NULL, err);
+    if (st == ASSAY_OK && own && facts->limits_file)
+        st = limits_parse(facts->limits_file_name ? facts->limits_file_name
+                                                  : path,
+                          facts->limits_file, &limits->file, err);
+    if (own && facts->limits_file)
+        limits->path = facts->limits_file_name;
+    if (st == ASSAY_OK && own && facts->limits_command)
+        st = take_commands(limits, facts->limits_command, path, err);
+    if (st == ASSAY_OK && facts->limits_set)
+        st = limits_parse(facts->set, facts->limits_set, &limits->set, err);
+    if (st == ASSAY_OK)
+        st = check_gates(&limits->file, err);
+    return st == ASSAY_OK ? check_gates(&limits->set, err) : st;
+}
+
 void limits_free(struct limits *limits)
 {
     limits_list_free(&limits->file);

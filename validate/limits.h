@@ -9,6 +9,7 @@
 #include <argp.h>
 
 #include "golden/limits.h"
+#include "golden/run_file.h"
 #include "golden/set.h"
 #include "validate/result.h"
 
@@ -27,7 +28,17 @@ extern const struct argp limits_argp;
 enum assay_status limits_load(struct limits *limits,
                               const struct assay_set *set,
                               struct assay_error *err);
+/* The same for a run that is judged again: its own limits, where --limits does
+ * not replace them; a --limit goes before both. `path` is the record's. */
+enum assay_status limits_load_run(struct limits *limits,
+                                  const struct run_facts *facts,
+                                  const char *path, struct assay_error *err);
 void limits_free(struct limits *limits);
+
+/* What --limit said as "GATE=VALUE,...", for facts->limits_command; free().
+ * *text is NULL where it said nothing. */
+enum assay_status limits_command_text(const struct limits *limits, char **text,
+                                      struct assay_error *err);
 
 /* The limits of one result: its case, recipe and kernel are looked at. Texts
  * are those of `limits`. */

@@ -108,7 +108,7 @@ static bool matrix(const struct prove_run *run, bool markdown)
     add_gates(&c);
     add_column(&c, "ESCAPED", COLUMN_NUMBER);
     add_column(&c, "UNSEEN MOVED", COLUMN_NUMBER);
-    sheet_begin(&s, markdown,
+    sheet_begin(&s, stdout, markdown,
                 "mutations: heads in which each can be seen, and in which each "
                 "gate rejects it",
                 c.column, c.n);
@@ -140,7 +140,8 @@ static bool honest(const struct prove_run *run, bool markdown)
     add_gates(&c);
     add_column(&c, "REJECTED", COLUMN_NUMBER);
     add_column(&c, "ABOUT", COLUMN_PROSE);
-    sheet_begin(&s, markdown, "honest variants: heads that each gate rejects",
+    sheet_begin(&s, stdout, markdown,
+                "honest variants: heads that each gate rejects",
                 c.column, c.n);
     for (int m = 0; m < MUTATIONS; m++) {
         const struct sum x = sum_of(run, m);
@@ -171,7 +172,7 @@ static bool resolution(const struct prove_run *run, bool markdown)
         any |= sum_of(run, m).swept;
     if (!any)
         return true;
-    sheet_begin(&s, markdown,
+    sheet_begin(&s, stdout, markdown,
                 "resolution: the smallest strength that is rejected in all "
                 "heads where the largest can be seen; worst over cases and "
                 "recipes",
@@ -274,7 +275,7 @@ bool prove_csv(const struct prove_run *run)
         "strength", "unit",          "heads",       "observable",
         "rejected", "escaped_moved", "unseen_moved"
     };
-    struct csv csv = { 0 };
+    struct csv csv = { .out = stdout };
     char text[64];
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         csv_text(&csv, titles[i]);

@@ -62,6 +62,8 @@ struct gate_result {
     char note[160];        /* numbers of the worst, for people */
 };
 
+struct sketch;
+
 /* A known failure that this result is; see validate/quarantine.h. */
 struct quarantine_entry;
 
@@ -81,7 +83,12 @@ struct result {
     int64_t heads, heads_failed;
     struct assay_distance build, recipe_distance, total;
     const struct quarantine_entry *known; /* or NULL */
+    struct sketch *rows; /* kept for a report that tells them; or NULL */
 };
+
+/* Takes what a sketch holds, which is empty then. ASSAY_MEMORY. */
+enum assay_status result_keep_rows(struct result *r, struct sketch *sketch,
+                                   struct assay_error *err);
 
 /* Frees what the result owns. */
 void result_free(struct result *r);
