@@ -11,18 +11,22 @@ golden_libgolden_la_SOURCES = \
 	golden/bench.c golden/bench.def golden/bench.h golden/bench_plan.c \
 	golden/case.c golden/cast.c golden/cast.h golden/cast_file.h \
 	golden/cast_input.c golden/cast_output.c golden/child.c \
-	golden/child.h golden/clock.h golden/h5.c \
+	golden/child.h golden/clock.h golden/colour.def golden/colour.h \
+	golden/gnuplot.c golden/gnuplot.h golden/h5.c \
 	golden/h5.h golden/h5_data.c golden/h5_walk.c golden/heads.c \
-	golden/heads.h golden/input.c golden/input.h golden/json.c golden/json.h \
+	golden/heads.h golden/html.c golden/html.h \
+	golden/input.c golden/input.h golden/json.c golden/json.h \
 	golden/names.c golden/names.h golden/npy.c golden/npy.h \
-	golden/recipe_file.c golden/recipe_file.h \
+	golden/plot.c golden/plot.h golden/plot_cells.c golden/plot_points.c \
+	golden/plot_script.h golden/recipe_file.c golden/recipe_file.h \
 	golden/npy_header.c golden/alias.def golden/npy_type.def golden/safetensors.c \
 	golden/safetensors.h golden/safetensors_dtype.def \
 	golden/safetensors_header.c golden/safetensors_header.h \
 	golden/select.c golden/select.h golden/set.h golden/set_file.h golden/set_layout.h \
 	golden/set_open.c golden/set_read.c golden/set_size.def golden/set_write.c \
-	golden/temp_file.c golden/temp_file.h golden/term.c golden/term.h \
-	golden/topic.c golden/topic.def golden/topic.h \
+	golden/svg.c golden/svg.h golden/temp_file.c golden/temp_file.h golden/term.c golden/term.h \
+	golden/topic.c golden/topic.def golden/topic.h golden/utf8.c \
+	golden/utf8.h \
 	golden/verb.c golden/verb.h golden/verb_audit.c golden/verb_bench.c \
 	golden/verb_cast.c golden/verb_generate.c \
 	golden/verb_list.c golden/verb_show.c golden/verb_verify.c verb.def
