@@ -64,25 +64,18 @@ size_t *plot_order(const double *values, size_t n)
     return order;
 }
 
-bool *plot_thin(struct plot_script *s, const double *worth, size_t n,
-                const char *largest)
+bool *plot_thin(const double *worth, size_t n, size_t *step)
 {
     const size_t first = PLOT_POINTS / 4, rest = PLOT_POINTS - first;
-    const size_t step = n > PLOT_POINTS ? (n - first + rest - 1) / rest : 1;
     bool *drawn = calloc(n + 1, sizeof *drawn);
-    size_t *order = step > 1 ? plot_order(worth, n) : NULL;
-    if (step > 1 && !order) {
+    size_t *order = NULL;
+    *step = n > PLOT_POINTS ? (n - first + rest - 1) / rest : 1;
+    if (drawn && *step > 1 && !(order = plot_order(worth, n))) {
         free(drawn);
         return NULL;
     }
     for (size_t i = 0; drawn && i < n; i++)
-        drawn[order ? order[i] : i] =
-            i < first || (i - first) % step == 0 || step == 1;
-    if (step > 1)
-        fprintf(s->caption,
-                " Of %zu points these are the %zu %s and one in %zu of the "
-                "rest.",
-                n, first, largest, step);
+        drawn[order ? order[i] : i] = i < first || (i - first) % *step == 0;
     free(order);
     return drawn;
 }
@@ -136,7 +129,7 @@ void plot_axis(struct plot_script *s, const char *axis,
         fprintf(s->script, "set %srange [%.9g:%.9g]\n", axis, span->least - air,
                 span->most + air);
     fprintf(s->script, "set %slabel ", axis);
-    gnuplot_text(s->script, label ? label : "", 80);
+    gnuplot_text(s->script, label ? label : "", PLOT_LABEL);
     fputc('\n', s->script);
 }
 
@@ -157,14 +150,15 @@ static void tell_left_out(FILE *caption, const struct plot_span *span)
                     all[i].what);
 }
 
-static void figure(struct html *h, const struct plot_frame *frame,
-                   const char *drawing, const char *caption)
+static void figure(const struct plot_script *s, const char *drawing)
 {
-    fprintf(h->out, "<figure id=\"plot-%d\">%s<figcaption><b>", h->plots,
-            drawing);
-    html_text(h->out, frame->title);
+    struct html *h = s->h;
+    fprintf(h->out,
+            "<figure id=\"plot-%d\" style=\"max-width:%dpx\">%s<figcaption><b>",
+            h->plots, s->width, drawing);
+    html_text(h->out, s->frame->title);
     fputs(".</b> ", h->out);
-    html_text(h->out, caption);
+    html_text(h->out, s->caption_text);
     fputs("</figcaption></figure>\n", h->out);
 }
 
@@ -172,7 +166,7 @@ bool plot_begin(struct plot_script *s, struct html *h,
                 const struct plot_frame *frame, const struct plot_span *span,
                 int width, int height)
 {
-    *s = (struct plot_script){ .h = h, .frame = frame };
+    *s = (struct plot_script){ .h = h, .frame = frame, .width = width };
     if (h->no_plots[0])
         return false;
     s->script = open_memstream(&s->script_text, &s->script_bytes);
@@ -238,7 +232,7 @@ static void draw(struct plot_script *s)
     if (d.end == GNUPLOT_DREW)
         drawing = embedded(h, s->frame, &d);
     if (drawing)
-        figure(h, s->frame, drawing, s->caption_text);
+        figure(s, drawing);
     else if (d.end == GNUPLOT_FAILED)
         html_note(h, HTML_BAD, "No plot \"%s\": %s.", s->frame->title, d.why);
     if (d.end == GNUPLOT_ABSENT) {

@@ -8,11 +8,19 @@
 #include "golden/gnuplot.h"
 #include "golden/plot_script.h"
 
-enum { WIDTH = 860, NAME_MOST = 32 };
+enum { WIDTH = 860 };
 
 static void no_memory(const struct plot_script *s)
 {
     fputs(" There was no memory for all of it.", s->caption);
+}
+
+static size_t longest(const struct plot_group *groups, size_t n)
+{
+    size_t most = 0;
+    for (size_t g = 0; g < n; g++)
+        most = groups[g].n > most ? groups[g].n : most;
+    return most;
 }
 
 /* ---- distribution ---- */
@@ -23,7 +31,7 @@ static void row_names(FILE *script, const struct plot_group *groups, size_t n)
     fputs("set ytics (", script);
     for (size_t i = 0; i < n; i++) {
         fputs(i ? ", " : "", script);
-        gnuplot_text(script, groups[i].name, NAME_MOST);
+        gnuplot_text(script, groups[i].name, PLOT_NAME);
         fprintf(script, " %zu", i);
     }
     fprintf(script, ")\nset yrange [%zu.5:-0.5]\n", n - 1);
@@ -34,7 +42,8 @@ static void row_names(FILE *script, const struct plot_group *groups, size_t n)
 static void put_points(struct plot_script *s, const struct plot_group *g,
                        size_t row)
 {
-    bool *drawn = plot_thin(s, g->values, g->n, "largest");
+    size_t step;
+    bool *drawn = plot_thin(g->values, g->n, &step);
     for (size_t i = 0; drawn && i < g->n; i++)
         if (drawn[i] && plot_shows(s->frame->log, g->values[i]))
             fprintf(s->script, "%.9g %.3f\n", g->values[i],
@@ -87,22 +96,28 @@ void plot_distribution(struct html *h, const struct plot_frame *frame,
     fputs(" Points are values, boxes go from the lower to the upper quartile, "
           "the bar is the median.",
           s.caption);
+    if (longest(groups, n) > PLOT_POINTS)
+        fprintf(s.caption,
+                " Of more than %d points in a row the %d largest are there "
+                "and an even part of the rest.",
+                PLOT_POINTS, PLOT_POINTS / 4);
     fputs("$points << EOD\n", s.script);
     for (size_t g = 0; g < n; g++)
         put_points(&s, &groups[g], g);
     fputs("EOD\n$boxes << EOD\n", s.script);
     for (size_t g = 0; g < n; g++)
         put_box(&s, &groups[g], g);
-    fputs("EOD\nset grid xtics\nset style fill solid 0.22 noborder\n",
-          s.script);
+    fputs("EOD\nset grid noytics\n", s.script);
     row_names(s.script, groups, n);
     plot_axis(&s, "x", &span, frame->of);
-    fprintf(s.script,
-            "plot $boxes using 1:2:3:4:($2-0.36):($2+0.36) with boxxyerror fc "
-            "%s, $points using 1:2 with points pt 7 ps 0.4 lc %s, $boxes "
-            "using 1:($2-0.36):(0):(0.72) with vectors nohead lw 2.5 lc %s\n",
-            plot_colour(PAGE_COLOUR_series1), plot_colour(PAGE_COLOUR_series1),
-            plot_colour(PAGE_COLOUR_ink));
+    fprintf(
+        s.script,
+        "plot $points using 1:2 with points pt 7 ps 0.4 lc %s, $boxes using "
+        "1:2:3:4:($2-0.36):($2+0.36) with boxxyerror fs transparent solid "
+        "0.15 border lc %s, $boxes using 1:($2-0.36):(0):(0.72) with "
+        "vectors nohead lw 3 lc %s\n",
+        plot_colour(PAGE_COLOUR_series1), plot_colour(PAGE_COLOUR_ink),
+        plot_colour(PAGE_COLOUR_ink));
     plot_end(&s);
 }
 
@@ -114,7 +129,13 @@ static void put_pairs(struct plot_script *s, const double *x, const double *y,
     double *far = calloc(n + 1, sizeof *far);
     for (size_t i = 0; far && i < n; i++)
         far[i] = fabs(y[i] - x[i]);
-    bool *drawn = far ? plot_thin(s, far, n, "farthest from the line") : NULL;
+    size_t step = 1;
+    bool *drawn = far ? plot_thin(far, n, &step) : NULL;
+    if (step > 1)
+        fprintf(s->caption,
+                " Of %zu points these are the %d farthest from the line and "
+                "one in %zu of the rest.",
+                n, PLOT_POINTS / 4, step);
     fputs("$pairs << EOD\n", s->script);
     for (size_t i = 0; drawn && i < n; i++)
         if (drawn[i])
@@ -171,22 +192,15 @@ void plot_scatter(struct html *h, const struct plot_frame *frame,
 
 /* ---- steps ---- */
 
-static size_t longest(const struct plot_group *groups, size_t n)
-{
-    size_t most = 0;
-    for (size_t g = 0; g < n; g++)
-        most = groups[g].n > most ? groups[g].n : most;
-    return most;
-}
-
 /* A step for each `every` values, at the first of them; a gap where none of
  * them can be shown. */
 static void put_steps(struct plot_script *s, const struct plot_group *g,
                       size_t number, size_t every)
 {
+    double worst = (double)NAN;
     fprintf(s->script, "$steps%zu << EOD\n", number);
     for (size_t i = 0; i < g->n; i += every) {
-        double worst = -INFINITY;
+        worst = -INFINITY;
         for (size_t j = i; j < i + every && j < g->n; j++)
             if (plot_shows(s->frame->log, g->values[j]))
                 worst = fmax(worst, g->values[j]);
@@ -195,6 +209,8 @@ static void put_steps(struct plot_script *s, const struct plot_group *g,
         else
             fputc('\n', s->script);
     }
+    if (isfinite(worst)) /* the last step has a width too */
+        fprintf(s->script, "%zu %.9g\n", g->n, worst);
     fputs("EOD\n", s->script);
 }
 
@@ -208,12 +224,12 @@ static void plot_lines(struct plot_script *s, const struct plot_group *groups,
                 plot_colour((enum page_colour)(PAGE_COLOUR_series1 + (int)g)));
         fputs(n > 1 ? " title " : "", s->script);
         if (n > 1)
-            gnuplot_text(s->script, groups[g].name, NAME_MOST);
+            gnuplot_text(s->script, groups[g].name, PLOT_KEY);
     }
     if (!isnan(limit))
         fprintf(s->script,
-                ", %.9g with lines dt 2 lw 1.6 lc %s title 'limit %.4g'", limit,
-                plot_colour(PAGE_COLOUR_bad), limit);
+                ", %.9g with lines dt 2 lw 2 lc %s title 'limit %.4g'", limit,
+                plot_colour(PAGE_COLOUR_ink), limit);
     fputc('\n', s->script);
 }
 
@@ -243,8 +259,8 @@ void plot_steps(struct html *h, const struct plot_frame *frame,
     fputs("set grid ytics\nset key above left Left reverse horizontal\n"
           "set xlabel ",
           s.script);
-    gnuplot_text(s.script, frame->across ? frame->across : "", 80);
-    fprintf(s.script, "\nset xrange [0:%zu]\n", most > 1 ? most - 1 : 1);
+    gnuplot_text(s.script, frame->across ? frame->across : "", PLOT_LABEL);
+    fprintf(s.script, "\nset xrange [0:%zu]\n", most > 0 ? most : 1);
     plot_lines(&s, groups, n, limit);
     plot_end(&s);
 }

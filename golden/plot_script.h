@@ -19,9 +19,12 @@ void plot_span_add(struct plot_span *span, double value);
 /* Whether a value can be shown there. */
 bool plot_shows(bool log, double value);
 
+enum { PLOT_LABEL = 44, PLOT_NAME = 32, PLOT_KEY = 20 }; /* characters */
+
 struct plot_script {
     struct html *h;
     const struct plot_frame *frame;
+    int width;
     FILE *script, *caption;
     char *script_text, *caption_text;
     size_t script_bytes, caption_bytes;
@@ -44,10 +47,9 @@ void plot_end(struct plot_script *s);
 
 /* The order of n numbers, the largest first; NULL: out of memory. free(). */
 size_t *plot_order(const double *values, size_t n);
-/* Marks the `most` of n that are drawn by the rule of a thinned chart, larger
- * `worth` first; writes a sentence where some are not. NULL: out of memory.
- * free(). */
-bool *plot_thin(struct plot_script *s, const double *worth, size_t n,
-                const char *largest);
+/* Marks those of n points that are drawn: all, or of more than PLOT_POINTS the
+ * quarter that is worth most and one in *step of the rest. NULL: out of
+ * memory. free(). */
+bool *plot_thin(const double *worth, size_t n, size_t *step);
 
 #endif
