@@ -42,7 +42,12 @@ tests_change_set_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS) $(XXHASH_CFLAGS)
 tests_change_set_LDADD = golden/libgolden.la ref/libref.la $(HDF5_LIBS) \
 	$(XXHASH_LIBS)
 
+check_PROGRAMS += tests/make_page
+tests_make_page_SOURCES = tests/make_page.c
+tests_make_page_LDADD = golden/libgolden.la ref/libref.la
+
 golden_tests = tests/reproduce.test tests/badinput.test tests/cast.test \
-	tests/cli.test tests/audit.test tests/made.test tests/recipe_file.test
+	tests/cli.test tests/audit.test tests/made.test tests/recipe_file.test \
+	tests/html.test
 TESTS += $(golden_tests)
 EXTRA_DIST += $(golden_tests) tests/common.sh
