@@ -293,21 +293,32 @@ struct row_sums {
     double flips, flips_v;      /* term 3, and what term 1 flushes */
 };
 
+/* From a running maximum to the final one, which is where sums are; maxima
+ * change seldom. */
+struct to_final {
+    float m;
+    double factor;
+};
+
+static double to_final(struct to_final *last, float m, float top)
+{
+    if (m != last->m)
+        *last = (struct to_final){ m, exp2((double)m - top) };
+    return last->factor;
+}
+
 /* Adds up a row, everything relative to the final maximum. */
 static struct row_sums add_row(const struct scratch *x, int64_t n,
                                const float *v_norm, int64_t step, double own)
 {
     struct row_sums sum = { 0 };
     const float top = x->top[n - 1];
-    float low_top = NAN, high_top = NAN; /* maxima change seldom */
-    double low = 1, high = 1;            /* from them to the final one */
+    struct to_final lows = { NAN, 1 }, highs = { NAN, 1 };
     for (int64_t j = 0; j < n; j++) {
         const float end = x->end[j];
         double norm_v = v_norm[j * step], pull = norm_v + own;
-        if (x->top[j] != low_top)
-            low = exp2((double)(low_top = x->top[j]) - top);
-        if (end != high_top)
-            high = exp2((double)(high_top = end) - top);
+        const double low = to_final(&lows, x->top[j], top),
+                     high = to_final(&highs, end, top);
         double p = x->p_low[j] * low;
         sum.l += p;
         sum.mean_v += p * norm_v;
@@ -338,14 +349,15 @@ static double fill_apart(const struct blocked_job *job, const struct scratch *x,
 {
     const float top = x->top[n - 1];
     const double noise = expm1(2 * worst);
+    struct to_final lows = { NAN, 1 }, highs = { NAN, 1 };
     double sum = 0;
     for (int64_t j = 0; j < n; j++) {
-        const double p = x->p_low[j] * exp2((double)x->top[j] - top),
-                     high = exp2((double)x->end[j] - top),
+        const double low = to_final(&lows, x->top[j], top),
+                     high = to_final(&highs, x->end[j], top),
+                     p = x->p_low[j] * low,
                      step = j < coded ? step_of(job->p_format, x->more[j])
                                       : (double)x->step[j],
-                     moved = fabs((double)x->more[j] - x->less[j]) *
-                             exp2((double)x->top[j] - top);
+                     moved = fabs((double)x->more[j] - x->less[j]) * low;
         const bool flushed = j >= coded && x->p_high[j] <= step / 2;
         const double e = fmax(flushed ? p : 0, step * high) + moved + p * noise;
         apart[j] = (float)e;
