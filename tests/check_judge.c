@@ -76,10 +76,9 @@ static struct result judged(void)
     static struct result r;
     result_free(&r);
     r = (struct result){ .recipe = answer.recipe };
-    ck_assert_int_eq(
-        judge(&(struct yardstick){ &problem, &answer, &exact }, &candidate, NULL,
-              &r, NULL),
-        ASSAY_OK);
+    ck_assert_int_eq(judge(&(struct yardstick){ &problem, &answer, &exact },
+                           &candidate, &r, NULL),
+                     ASSAY_OK);
     return r;
 }
 

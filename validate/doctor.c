@@ -14,6 +14,7 @@
 
 #include "assay/memory.h"
 #include "validate/doctor_predict.h"
+#include "validate/judge.h"
 
 static const struct cause_row causes[] = {
 #define ASSAY_CAUSE(id, kind, formula, name, advice) { name, advice },
@@ -55,8 +56,7 @@ static bool is_wrong(const struct doctor_input *in, int64_t r)
 {
     const double c = in->lse_c[r], e = in->lse_e[r];
     return isfinite(c) && isfinite(e) &&
-           !(fabs(c - e) -
-                 assay_format_ulp(assay_format_get(ASSAY_F32), (float)e) <=
+           !(fabs(judge_lse_off(c, e)) <=
              ASSAY_JITTERS_LSE * (double)in->jitter_lse[r]);
 }
 

@@ -186,14 +186,6 @@ static void total(struct judging *j, enum gate gate, double value,
         gate_note(j, gate, "%.3e%s from the exact answer", value, unit);
 }
 
-static struct assay_distance total_distance(const struct sketch *s)
-{
-    struct assay_distance d;
-    assay_distance(&s->problem, s->cx, s->lse_c, s->lse_x, 0, s->problem.hq,
-                   &d);
-    return d;
-}
-
 void gate_rule_TOTAL_L2(struct judging *j)
 {
     const struct sketch *s = j->s;
@@ -204,19 +196,17 @@ void gate_rule_TOTAL_L2(struct judging *j)
     const double bar = part_used(worst_bar(p, s->bar_o) *
                                      sqrt((double)assay_problem_o_elems(p)),
                                  sqrt(norm2));
-    total(j, GATE_TOTAL_L2, total_distance(s).rel_l2, nowhere, bar, "");
+    total(j, GATE_TOTAL_L2, j->total->rel_l2, nowhere, bar, "");
 }
 
 void gate_rule_TOTAL_MAX(struct judging *j)
 {
-    const struct assay_distance d = total_distance(j->s);
-    total(j, GATE_TOTAL_MAX, d.max_error, d.max_at,
+    total(j, GATE_TOTAL_MAX, j->total->max_error, j->total->max_at,
           worst_bar(&j->s->problem, j->s->bar_o), "");
 }
 
 void gate_rule_TOTAL_LSE(struct judging *j)
 {
-    const struct assay_distance d = total_distance(j->s);
-    total(j, GATE_TOTAL_LSE, d.lse_max, d.lse_at,
+    total(j, GATE_TOTAL_LSE, j->total->lse_max, j->total->lse_at,
           worst_bar(&j->s->problem, j->s->bar_lse), " nats");
 }

@@ -9,6 +9,7 @@
 
 struct judging {
     const struct sketch *s;
+    const struct assay_distance *total; /* C against X */
     struct gate_result *gates;
     uint32_t *heads_gates; /* [b, hq] */
     enum assay_status st;  /* of a limit that must not be */
@@ -34,9 +35,6 @@ void gate_note(struct judging *j, enum gate gate, const char *format, ...)
  * less; one that somebody set fails the whole judgement. */
 void gate_check_bar(struct judging *j, enum gate gate, double allowed,
                     double bar, const char *unit);
-
-/* value / allowed, where 0 / 0 is 0 */
-double part_used(double value, double allowed);
 
 /* The factor for n rows together. */
 double gate_factor(enum gate gate, int64_t n);

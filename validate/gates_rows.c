@@ -34,13 +34,16 @@ static bool lse_judged(const struct sketch *s, int64_t r)
     return assay_same_class(s->lse_c[r], s->lse_e[r]) && isfinite(s->lse_e[r]);
 }
 
-/* C - E in nats, an ulp of binary32 taken off. */
+double judge_lse_off(double c, double e)
+{
+    const double ulp = assay_format_ulp(assay_format_get(ASSAY_F32), (float)e),
+                 d = c - e;
+    return fabs(d) <= ulp ? 0 : d - copysign(ulp, d);
+}
+
 static double lse_off(const struct sketch *s, int64_t r)
 {
-    const double ulp = assay_format_ulp(assay_format_get(ASSAY_F32),
-                                        (float)s->lse_e[r]),
-                 d = s->lse_c[r] - s->lse_e[r];
-    return fabs(d) <= ulp ? 0 : d - copysign(ulp, d);
+    return judge_lse_off(s->lse_c[r], s->lse_e[r]);
 }
 
 void gate_rule_BOUND(struct judging *j)

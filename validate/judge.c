@@ -178,7 +178,9 @@ enum assay_status judge_sketch(const struct sketch *s,
     if (st != ASSAY_OK)
         return st;
     memset(out->heads_gates, 0, (size_t)heads * sizeof *out->heads_gates);
-    struct judging j = { s, out->gates, out->heads_gates, ASSAY_OK, err };
+    distances(s, out);
+    struct judging j = { s,        &out->total, out->gates, out->heads_gates,
+                         ASSAY_OK, err };
     for (int g = 0; g < GATES; g++) {
         out->gates[g] = (struct gate_result){ .pass = true,
                                               .limit = limits[g],
@@ -189,23 +191,21 @@ enum assay_status judge_sketch(const struct sketch *s,
     out->heads = heads;
     spread_integrity(s, out);
     conclude(s, out);
-    distances(s, out);
     suspect_form(out);
     return j.st;
 }
 
 enum assay_status judge(const struct yardstick *against,
-                        const struct candidate *c,
-                        const struct limit limits[GATES], struct result *out,
+                        const struct candidate *c, struct result *out,
                         struct assay_error *err)
 {
-    struct limit own[GATES];
+    struct limit limits[GATES];
     struct sketch sketch;
     enum assay_status st = sketch_make(against, c, &sketch, err);
     if (st != ASSAY_OK)
         return st;
-    limits_default(own);
-    st = judge_sketch(&sketch, limits ? limits : own, out, err);
+    limits_default(limits);
+    st = judge_sketch(&sketch, limits, out, err);
     sketch_free(&sketch);
     return st;
 }

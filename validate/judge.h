@@ -19,10 +19,15 @@ enum assay_status judge_sketch(const struct sketch *s,
                                const struct limit limits[GATES],
                                struct result *out, struct assay_error *err);
 
-/* sketch_make() and judge_sketch(); limits NULL: the default ones. */
+/* sketch_make() and judge_sketch() with the limits of gate.def. */
 enum assay_status judge(const struct yardstick *against,
-                        const struct candidate *c,
-                        const struct limit limits[GATES], struct result *out,
+                        const struct candidate *c, struct result *out,
                         struct assay_error *err);
+
+/* value / allowed, where 0 / 0 is 0 */
+double part_used(double value, double allowed);
+
+/* C - E of a finite LSE in nats, an ulp of binary32 taken off. */
+double judge_lse_off(double c, double e);
 
 #endif

@@ -74,11 +74,6 @@ static enum assay_status bench_new(struct bench *b, struct assay_error *err)
 
 /* ---- one mutation at one strength ---- */
 
-static double part(double moved, double jitter)
-{
-    return moved == 0 ? 0 : moved / jitter;
-}
-
 /* What of a mutation is more than an honest kernel may do: before O is
  * rounded, since rounding turns the smallest change of a word into one of an
  * ulp; and only where a rounded word or an LSE is another one. `rows` holds
@@ -97,11 +92,11 @@ static void see(struct bench *b, const struct mutant *m)
         if (memcmp(m->o + at, b->honest + at, width) != 0)
             o = b->rows[r].mismatched
                     ? INFINITY
-                    : part(b->rows[r].distance, e->jitter.o[r]);
+                    : part_used(b->rows[r].distance, e->jitter.o[r]);
         if (!assay_same_class(m->lse[r], e->lse[r]))
             lse = INFINITY;
         else if (isfinite(m->lse[r]) && (float)m->lse[r] != (float)e->lse[r])
-            lse = part(fabs(m->lse[r] - e->lse[r]), e->jitter.lse[r]);
+            lse = part_used(fabs(m->lse[r] - e->lse[r]), e->jitter.lse[r]);
         *moved = assay_worst(assay_worst(*moved, o), lse);
     }
 }
@@ -134,8 +129,7 @@ static enum assay_status try(struct bench *b, const struct mutation *mutation,
     m.left.lse = m.lse;
     result_free(&b->result);
     b->result = (struct result){ .recipe = e->recipe, .problem = *p };
-    st = judge(&(struct yardstick){ p, e, b->s.x }, &m.left, NULL, &b->result,
-               err);
+    st = judge(&(struct yardstick){ p, e, b->s.x }, &m.left, &b->result, err);
     b->gates = b->result.heads_gates;
     return st;
 }
