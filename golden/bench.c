@@ -100,15 +100,9 @@ void bench_close(struct bench *b)
     free(b->lines);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static struct bench_spread spread_of(double *x, int n)
 {
-    qsort(x, (size_t)n, sizeof *x, by_size);
+    assay_sort(n, x);
     return (struct bench_spread){ x[(n - 1) / 4],
                                   (x[(n - 1) / 2] + x[n / 2]) / 2,
                                   x[n - 1 - (n - 1) / 4] };

@@ -226,8 +226,7 @@ static enum assay_status find_scale(const struct heads *h,
 /* "<file stem>.<X>", with '/' of either replaced: it parts groups in HDF5. */
 static char *case_name(const char *path, const char *q_name)
 {
-    const char *slash = strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path;
+    const char *file = basename(path);
     const char *dot = strrchr(file, '.');
     int stem = (int)(dot && dot > file ? dot - file : (long)strlen(file));
     int x = (int)strlen(q_name) - 2;
@@ -349,10 +348,9 @@ enum assay_status heads_open(const char *path,
     h->layout = options->layout;
     st = assay_safetensors_open(path, &h->file, err);
     if (st == ASSAY_OK) {
-        const char *slash = strrchr(path, '/');
         const char *about = assay_safetensors_metadata(h->file, "source");
-        if (asprintf(&h->source, "%s%s%s", slash ? slash + 1 : path,
-                     about ? ": " : "", about ? about : "") < 0) {
+        if (asprintf(&h->source, "%s%s%s", basename(path), about ? ": " : "",
+                     about ? about : "") < 0) {
             h->source = NULL;
             st = assay_fail(err, ASSAY_MEMORY, "no memory for a source");
         }

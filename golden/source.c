@@ -116,10 +116,8 @@ void source_check(struct argp_state *state, const struct source_options *o)
 
 void source_print(const struct source_options *o, FILE *out)
 {
-    for (int i = 0; i < o->n_files; i++) {
-        const char *slash = strrchr(o->files[i], '/');
-        fprintf(out, " %s", slash ? slash + 1 : o->files[i]);
-    }
+    for (int i = 0; i < o->n_files; i++)
+        fprintf(out, " %s", basename(o->files[i]));
     if (o->dist)
         fprintf(out, " --dist %s", o->dist);
     for (size_t i = 0; i < o->n_shapes; i++)

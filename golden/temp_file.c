@@ -148,10 +148,10 @@ enum assay_status temp_file_print(const char *final,
                                   const void *what, struct assay_error *err)
 {
     struct temp_file file;
-    if (!final) {
-        print(what, stdout);
-        return ASSAY_OK;
-    }
+    if (!final)
+        return print(what, stdout) || ferror(stdout)
+                   ? ASSAY_OK
+                   : assay_fail(err, ASSAY_MEMORY, "no memory for the report");
     enum assay_status st = temp_file_begin(final, &file, err);
     if (st != ASSAY_OK)
         return st;

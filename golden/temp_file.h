@@ -38,7 +38,8 @@ enum assay_status temp_file_sync(struct temp_file *file,
 enum assay_status temp_file_commit(struct temp_file *file,
                                    struct assay_error *err);
 /* Prints `what` to a file, whole or not at all; final NULL: to stdout, whose
- * errors are verb_end's. ASSAY_FILE. */
+ * own errors are verb_end's. print gives false where the stream could not be
+ * written, or memory ran out. ASSAY_FILE, ASSAY_MEMORY. */
 enum assay_status temp_file_print(const char *final,
                                   bool (*print)(const void *what, FILE *out),
                                   const void *what, struct assay_error *err);

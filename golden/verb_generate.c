@@ -118,14 +118,10 @@ static char *command_text(const struct options *o)
     source_print(&o->source, out);
     if (o->recipe)
         fprintf(out, " --recipe %s", o->recipe);
-    if (o->recipe_file) {
-        const char *slash = strrchr(o->recipe_file, '/');
-        fprintf(out, " --recipe-file %s", slash ? slash + 1 : o->recipe_file);
-    }
-    if (o->limits) {
-        const char *slash = strrchr(o->limits, '/');
-        fprintf(out, " --limits %s", slash ? slash + 1 : o->limits);
-    }
+    if (o->recipe_file)
+        fprintf(out, " --recipe-file %s", basename(o->recipe_file));
+    if (o->limits)
+        fprintf(out, " --limits %s", basename(o->limits));
     fprintf(out, " --precision %s", o->f64 ? "f64" : "f32");
     return fclose(out) == 0 ? text : NULL;
 }

@@ -137,12 +137,6 @@ static double spread_of(const struct draw *draw, const float *q)
     return sqrt(square / (double)(k->n - 1) / (double)k->d);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Lower median over up to 64 queries of batch 0, head 0. */
 static double typical_spread(const struct draw *draw)
 {
@@ -154,7 +148,7 @@ static double typical_spread(const struct draw *draw)
 #pragma omp parallel for num_threads(draw->threads)
     for (int64_t i = 0; i < probes; i++)
         spread[i] = spread_of(draw, q->x + i * every * q->h * q->d);
-    qsort(spread, (size_t)probes, sizeof *spread, ascending);
+    assay_sort(probes, spread);
     return spread[(probes - 1) / 2];
 }
 

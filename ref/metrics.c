@@ -2,10 +2,22 @@
 #include "assay/metrics.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 double assay_worst(double so_far, double x)
 {
     return isnan(so_far) || x <= so_far ? so_far : x;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void assay_sort(int64_t n, double *x)
+{
+    qsort(x, (size_t)n, sizeof *x, ascending);
 }
 
 struct assay_place assay_row_place(const struct assay_problem *p, int64_t r)

@@ -150,16 +150,10 @@ static void fit_line(const struct looking *l, struct diagnosis *out)
 
 /* ---- what is found from C itself ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The lower median; sorts x. */
 static double median(int64_t n, double *x)
 {
-    qsort(x, (size_t)n, sizeof *x, by_value);
+    assay_sort(n, x);
     return x[(n - 1) / 2];
 }
 

@@ -30,12 +30,6 @@ static void add_pair(struct twins *t, double c, double ex, double rest)
     t->rest2 += rest * rest;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void offer_twins(struct judging *j, struct twins *t,
                         struct assay_place at, const char *what)
 {
@@ -48,8 +42,8 @@ static void offer_twins(struct judging *j, struct twins *t,
                   "%s of the head is %.2e from the exact answer, %.2e is "
                   "allowed",
                   what, sqrt(t->c2), most);
-    qsort(t->c, (size_t)t->n, sizeof *t->c, ascending);
-    qsort(t->most, (size_t)t->n, sizeof *t->most, ascending);
+    assay_sort(t->n, t->c);
+    assay_sort(t->n, t->most);
     for (size_t q = 0; q < sizeof QUANTILES / sizeof *QUANTILES; q++) {
         const int64_t i = (int64_t)ceil(QUANTILES[q] * (double)t->n) - 1;
         if (gate_offer(j, GATE_TWIN, part_used(t->c[i], t->most[i]), at))

@@ -42,12 +42,6 @@ static int64_t power_step(int64_t count, int64_t most)
     return step;
 }
 
-static double row_used(const struct locate_input *in, int64_t r)
-{
-    return in->used_lse ? assay_worst(in->used_o[r], in->used_lse[r])
-                        : in->used_o[r];
-}
-
 /* Parts of a row by channels: its part used times the L2 of what differs in a
  * cell over that of all that differs; NaN where a class does. part [columns]
  * is spare. */
@@ -89,7 +83,7 @@ static void fill(const struct locate_input *in, const struct heat *h,
         }
         double *cell =
             &h->value[head / h->row_step * h->columns + i / h->column_step];
-        *cell = assay_worst(*cell, row_used(in, r));
+        *cell = assay_worst(*cell, locate_row_used(in, r));
     }
 }
 

@@ -163,10 +163,10 @@ static void offer(struct location_spot *spot, double used, double share,
         *spot = (struct location_spot){ at, used, share };
 }
 
-static double row_used(const struct scene *s, int64_t r)
+double locate_row_used(const struct locate_input *in, int64_t r)
 {
-    return s->in->used_lse ? assay_worst(s->in->used_o[r], s->in->used_lse[r])
-                           : s->in->used_o[r];
+    return in->used_lse ? assay_worst(in->used_o[r], in->used_lse[r])
+                        : in->used_o[r];
 }
 
 static double row_diff(const struct scene *s, struct assay_place at)
@@ -190,7 +190,7 @@ static void worst_rows(const struct scene *s, double total,
         double head = -1;
         for (int64_t i = 0; i < p->nq; i++) {
             struct assay_place here = { at.b, at.h, i, -1 };
-            double used = row_used(s, bh * p->nq + i);
+            double used = locate_row_used(s->in, bh * p->nq + i);
             head = i == 0 ? used : assay_worst(head, used);
             if (isnan(used) || used >= out->row.used)
                 offer(&out->row, used, row_diff(s, here) / total, here);
@@ -208,7 +208,8 @@ static void worst_tile(const struct scene *s, double total,
         for (int64_t bh = 0; bh < p->b * p->hq; bh++)
             for (int64_t i = t; i < t + LOCATION_TILE && i < p->nq; i++) {
                 struct assay_place at = { bh / p->hq, bh % p->hq, i, -1 };
-                used = assay_worst(used, row_used(s, bh * p->nq + i));
+                used =
+                    assay_worst(used, locate_row_used(s->in, bh * p->nq + i));
                 diff += row_diff(s, at);
             }
         offer(&out->tile, used, diff / total,

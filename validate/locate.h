@@ -70,6 +70,9 @@ struct locate_input {
     double softmax_scale; /* that goes with q and k; nats per product */
 };
 
+/* The larger of the parts used of O and LSE of row r; NaN is the largest. */
+double locate_row_used(const struct locate_input *in, int64_t r);
+
 enum {
     LOCATION_BLOCK = 32,     /* channels of a block */
     LOCATION_TILE = 128,     /* rows of a query tile */

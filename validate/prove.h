@@ -59,9 +59,9 @@ enum assay_status prove_set(struct assay_set *set,
                             struct prove_run *run, struct assay_error *err);
 void prove_free(struct prove_run *run);
 
-/* Each prints all to stdout; false when that failed. */
-bool prove_table(const struct prove_run *run, bool markdown);
-bool prove_csv(const struct prove_run *run);
-bool prove_json(const struct prove_run *run);
+/* Each prints all; false when that failed or memory ran out. */
+bool prove_table(const struct prove_run *run, bool markdown, FILE *to);
+bool prove_csv(const struct prove_run *run, FILE *to);
+bool prove_json(const struct prove_run *run, FILE *to);
 
 #endif

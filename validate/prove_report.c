@@ -97,7 +97,7 @@ static void strength_cell(struct sheet *s, const struct mutation *m)
     sheet_cell(s, "%s", text);
 }
 
-static bool matrix(const struct prove_run *run, bool markdown)
+static bool matrix(const struct prove_run *run, bool markdown, FILE *to)
 {
     struct columns c = { .n = 0 };
     struct sheet s;
@@ -108,7 +108,7 @@ static bool matrix(const struct prove_run *run, bool markdown)
     add_gates(&c);
     add_column(&c, "ESCAPED", COLUMN_NUMBER);
     add_column(&c, "UNSEEN MOVED", COLUMN_NUMBER);
-    sheet_begin(&s, stdout, markdown,
+    sheet_begin(&s, to, markdown,
                 "mutations: heads in which each can be seen, and in which each "
                 "gate rejects it",
                 c.column, c.n);
@@ -131,7 +131,7 @@ static bool matrix(const struct prove_run *run, bool markdown)
     return sheet_end(&s);
 }
 
-static bool honest(const struct prove_run *run, bool markdown)
+static bool honest(const struct prove_run *run, bool markdown, FILE *to)
 {
     struct columns c = { .n = 0 };
     struct sheet s;
@@ -140,9 +140,8 @@ static bool honest(const struct prove_run *run, bool markdown)
     add_gates(&c);
     add_column(&c, "REJECTED", COLUMN_NUMBER);
     add_column(&c, "ABOUT", COLUMN_PROSE);
-    sheet_begin(&s, stdout, markdown,
-                "honest variants: heads that each gate rejects",
-                c.column, c.n);
+    sheet_begin(&s, to, markdown,
+                "honest variants: heads that each gate rejects", c.column, c.n);
     for (int m = 0; m < MUTATIONS; m++) {
         const struct sum x = sum_of(run, m);
         if (!is_honest(m) || x.subjects == 0)
@@ -158,7 +157,7 @@ static bool honest(const struct prove_run *run, bool markdown)
     return sheet_end(&s);
 }
 
-static bool resolution(const struct prove_run *run, bool markdown)
+static bool resolution(const struct prove_run *run, bool markdown, FILE *to)
 {
     struct columns c = { .n = 0 };
     struct sheet s;
@@ -172,7 +171,7 @@ static bool resolution(const struct prove_run *run, bool markdown)
         any |= sum_of(run, m).swept;
     if (!any)
         return true;
-    sheet_begin(&s, stdout, markdown,
+    sheet_begin(&s, to, markdown,
                 "resolution: the smallest strength that is rejected in all "
                 "heads where the largest can be seen; worst over cases and "
                 "recipes",
@@ -203,22 +202,26 @@ static void repeat(const struct prove_run *run, const struct proof *x,
 }
 
 /* One line for what is wrong, and one that repeats it. */
-static void print_bad(const struct prove_run *run, const struct proof *x)
+static void print_bad(const struct prove_run *run, const struct proof *x,
+                      FILE *to)
 {
     const struct mutation *m = mutation_get(x->mutation);
     char again[4096];
     repeat(run, x, again, sizeof again);
-    printf("%s, %s: %s ", run->cases[x->case_index], x->recipe->name, m->name);
+    fprintf(to, "%s, %s: %s ", run->cases[x->case_index], x->recipe->name,
+            m->name);
     if (m->expect == MUTATION_HONEST)
-        printf("is honest and rejected in %" PRId64 " of %" PRId64
-               " heads: %s\n",
-               x->rejected, x->heads, x->reason);
+        fprintf(to,
+                "is honest and rejected in %" PRId64 " of %" PRId64
+                " heads: %s\n",
+                x->rejected, x->heads, x->reason);
     else
-        printf("escapes in %" PRId64 " of %" PRId64
-               " heads where it can be seen, at most at head %" PRId64
-               ", %.3g jitters off\n",
-               proof_bad(x), x->observable, x->escaped_at.h, x->escaped_moved);
-    printf("    %s\n", again);
+        fprintf(to,
+                "escapes in %" PRId64 " of %" PRId64
+                " heads where it can be seen, at most at head %" PRId64
+                ", %.3g jitters off\n",
+                proof_bad(x), x->observable, x->escaped_at.h, x->escaped_moved);
+    fprintf(to, "    %s\n", again);
 }
 
 struct totals {
@@ -245,37 +248,39 @@ static struct totals totals_of(const struct prove_run *run)
     return t;
 }
 
-bool prove_table(const struct prove_run *run, bool markdown)
+bool prove_table(const struct prove_run *run, bool markdown, FILE *to)
 {
     const struct totals t = totals_of(run);
-    bool ok = matrix(run, markdown);
-    ok &= honest(run, markdown);
-    ok &= resolution(run, markdown);
-    puts("SEEN: heads in which a row of O or an LSE moves by more than its "
-         "jitter;\nUNSEEN MOVED: the most in the other heads, in jitters");
+    bool ok = matrix(run, markdown, to);
+    ok &= honest(run, markdown, to);
+    ok &= resolution(run, markdown, to);
+    fputs("SEEN: heads in which a row of O or an LSE moves by more than its "
+          "jitter;\nUNSEEN MOVED: the most in the other heads, in jitters\n",
+          to);
     for (size_t i = 0; i < run->count; i++)
         if (proof_bad(&run->proofs[i]) > 0)
-            print_bad(run, &run->proofs[i]);
-    printf("\n%d mutation%s: %" PRId64 " of %" PRId64
-           " heads rejected, %" PRId64 " escaped, %" PRId64
-           " not observable; %d honest variant%s: %" PRId64 " of %" PRId64
-           " heads rejected\n",
-           t.mutations, plural(t.mutations), t.rejected, t.observable,
-           t.observable - t.rejected, t.unseen, t.variants, plural(t.variants),
-           t.honest_rejected, t.honest_heads);
-    return ok;
+            print_bad(run, &run->proofs[i], to);
+    fprintf(to,
+            "\n%d mutation%s: %" PRId64 " of %" PRId64
+            " heads rejected, %" PRId64 " escaped, %" PRId64
+            " not observable; %d honest variant%s: %" PRId64 " of %" PRId64
+            " heads rejected\n",
+            t.mutations, plural(t.mutations), t.rejected, t.observable,
+            t.observable - t.rejected, t.unseen, t.variants, plural(t.variants),
+            t.honest_rejected, t.honest_heads);
+    return fflush(to) == 0 && ok;
 }
 
 /* ---- programs ---- */
 
-bool prove_csv(const struct prove_run *run)
+bool prove_csv(const struct prove_run *run, FILE *to)
 {
     static const char *const titles[] = {
         "case",     "recipe",        "mutation",    "expected",
         "strength", "unit",          "heads",       "observable",
         "rejected", "escaped_moved", "unseen_moved"
     };
-    struct csv csv = { .out = stdout };
+    struct csv csv = { .out = to };
     char text[64];
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         csv_text(&csv, titles[i]);
@@ -312,7 +317,7 @@ bool prove_csv(const struct prove_run *run)
                 csv_text(&csv, "");
         csv_end_line(&csv);
     }
-    return !ferror(stdout);
+    return fflush(to) == 0 && !ferror(to);
 }
 
 static json_t *by_gate(const struct proof *x, bool least)
@@ -355,7 +360,7 @@ static json_t *proof_json(const struct prove_run *run, const struct proof *x)
     return out;
 }
 
-bool prove_json(const struct prove_run *run)
+bool prove_json(const struct prove_run *run, FILE *to)
 {
     const struct totals t = totals_of(run);
     json_t *all = json_object(), *totals = json_object(), *list = json_array();
@@ -377,5 +382,5 @@ bool prove_json(const struct prove_run *run)
     for (size_t i = 0; i < run->count; i++)
         json_array_append_new(list, proof_json(run, &run->proofs[i]));
     json_object_set_new(all, "proofs", list);
-    return json_print(all, stdout) == 0;
+    return json_print(all, to) == 0;
 }

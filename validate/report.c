@@ -25,10 +25,18 @@ static const struct report_format formats[] = {
 #undef ASSAY_REPORT
 };
 
+enum { FORMATS = sizeof formats / sizeof *formats };
+
 int report_format_count(void)
 {
-    return sizeof formats / sizeof *formats;
+    return FORMATS;
 }
+
+const char report_format_names[] =
+#define ASSAY_REPORT(name, begin, one, end, about) "|" name
+#include "validate/report.def"
+#undef ASSAY_REPORT
+    ;
 
 bool report_format_has_rows(const struct report_format *format)
 {
@@ -38,6 +46,15 @@ bool report_format_has_rows(const struct report_format *format)
 const struct report_format *report_format_get(int i)
 {
     return &formats[i];
+}
+
+const struct report_format *report_format_parse(struct argp_state *state,
+                                                const char *arg)
+{
+    const char *names[FORMATS];
+    for (int i = 0; i < FORMATS; i++)
+        names[i] = formats[i].name;
+    return &formats[verb_word(state, "--format", arg, names, FORMATS)];
 }
 
 void report_run_fill(struct report *report, const struct assay_set *set,

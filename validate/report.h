@@ -6,6 +6,7 @@
 #ifndef ASSAY_REPORT_H
 #define ASSAY_REPORT_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -97,6 +98,11 @@ struct report_format {
 bool report_format_has_rows(const struct report_format *format);
 int report_format_count(void);
 const struct report_format *report_format_get(int i);
+/* The value of an option --format; argp_error() if there is no such. */
+const struct report_format *report_format_parse(struct argp_state *state,
+                                                const char *arg);
+/* "|table|markdown|...", for an option's help from the second letter on */
+extern const char report_format_names[];
 
 #define ASSAY_REPORT(name, begin, one, end, about) report_writer end;
 #include "validate/report.def"

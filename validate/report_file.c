@@ -62,24 +62,22 @@ static enum assay_status end_open(struct report_file *file,
     return st;
 }
 
+struct printed {
+    const struct report_file *file;
+    const struct report *r;
+};
+
+static bool print_whole(const void *what, FILE *out)
+{
+    const struct printed *x = what;
+    return x->file->format->end(x->r, out);
+}
+
 enum assay_status report_file_end(struct report_file *file,
                                   const struct report *r,
                                   struct assay_error *err)
 {
-    struct temp_file temp;
-    if (file->out)
-        return end_open(file, r, err);
-    if (!file->path) {
-        file->format->end(r, stdout);
-        return ASSAY_OK;
-    }
-    enum assay_status st = temp_file_begin(file->path, &temp, err);
-    if (st != ASSAY_OK)
-        return st;
-    file->out = fopen(temp.path, "we");
-    st = file->out ? end_open(file, r, err) : cannot_write(file, errno, err);
-    if (st == ASSAY_OK)
-        return temp_file_commit(&temp, err);
-    temp_file_abandon(&temp);
-    return st;
+    return file->out ? end_open(file, r, err)
+                     : temp_file_print(file->path, print_whole,
+                                       &(struct printed){ file, r }, err);
 }

@@ -161,13 +161,6 @@ static char *details(const struct junit *j, const struct result *one)
     return NULL;
 }
 
-/* The set's file name without folders. */
-static const char *set_name(const struct report *r)
-{
-    const char *slash = strrchr(r->set_path, '/');
-    return slash ? slash + 1 : r->set_path;
-}
-
 static void test_case(struct junit *j, const struct result *one)
 {
     const enum outcome outcome = outcome_of(one);
@@ -175,7 +168,7 @@ static void test_case(struct junit *j, const struct result *one)
     attribute_printf(j, "name", "%s%s%s%s%s", one->case_name,
                      one->kernel[0] ? " " : "", one->kernel,
                      one->input ? " " : "", one->input ? one->input : "");
-    attribute_printf(j, "classname", "%s/%s", set_name(j->r),
+    attribute_printf(j, "classname", "%s/%s", basename(j->r->set_path),
                      one->recipe->name);
     time_attribute(j, report_seconds(one));
     if (outcome != PASSED) {
@@ -240,7 +233,7 @@ static void suite_attributes(struct junit *j, const struct assay_recipe *recipe,
         seconds += isnan(report_seconds(one)) ? 0 : one->seconds;
     }
     attribute(j, "name", recipe->name);
-    attribute(j, "package", set_name(j->r));
+    attribute(j, "package", basename(j->r->set_path));
     attribute_printf(j, "id", "%d", id);
     attribute(j, "hostname", run->host);
     attribute_printf(j, "timestamp", "%.19s",

@@ -19,17 +19,10 @@ struct options {
 
 enum { KEY_FORMAT = 256, KEY_QUARANTINE, KEY_ROWS };
 
-/* "table|markdown|..." from its second character on */
-static const char format_names[] =
-#define ASSAY_REPORT(name, begin, one, end, about) "|" name
-#include "validate/report.def"
-#undef ASSAY_REPORT
-    ;
-
 static const struct argp_option keys[] = {
     { "quarantine", KEY_QUARANTINE, "FILE", 0,
       "known failures with links to their trackers, JSON", 0 },
-    { "format", KEY_FORMAT, &format_names[1], 0,
+    { "format", KEY_FORMAT, &report_format_names[1], 0,
       "default table; `assay validate --help` tells of each", 0 },
     { "rows", KEY_ROWS, NULL, 0,
       "in JSON: the figures of all rows too, for programs that judge by rules "
@@ -41,18 +34,10 @@ static const struct argp_option keys[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    static const char *const formats[] = {
-#define ASSAY_REPORT(name, begin, one, end, about) name,
-#include "validate/report.def"
-#undef ASSAY_REPORT
-    };
     struct options *o = state->input;
     switch (key) {
     case KEY_QUARANTINE: o->quarantine = arg; break;
-    case KEY_FORMAT:
-        o->format = report_format_get(
-            verb_word(state, "--format", arg, formats, report_format_count()));
-        break;
+    case KEY_FORMAT: o->format = report_format_parse(state, arg); break;
     case KEY_ROWS: o->rows = true; break;
     case 'o': o->out = arg; break;
     case ARGP_KEY_INIT:

@@ -2,7 +2,6 @@
  *
  * assay prove: what the gates reject, on a golden set.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,37 +89,19 @@ static const struct argp argp = {
     NULL
 };
 
-static bool print(const struct prove_run *run, enum form form)
-{
-    switch (form) {
-    case FORM_CSV: return prove_csv(run);
-    case FORM_JSON: return prove_json(run);
-    default: return prove_table(run, form == FORM_MARKDOWN);
-    }
-}
+struct proofs {
+    const struct prove_run *run;
+    enum form form;
+};
 
-/* stdout becomes the file for what is printed; it is not used after that. */
-static enum assay_status write_report(const struct options *o,
-                                      const struct prove_run *run,
-                                      struct assay_error *err)
+static bool print(const void *what, FILE *to)
 {
-    struct temp_file file;
-    if (!o->out) {
-        if (!print(run, o->form) && !ferror(stdout))
-            return assay_fail(err, ASSAY_MEMORY, "no memory for the report");
-        return ASSAY_OK; /* verb_end tells of a bad stdout */
+    const struct proofs *x = what;
+    switch (x->form) {
+    case FORM_CSV: return prove_csv(x->run, to);
+    case FORM_JSON: return prove_json(x->run, to);
+    default: return prove_table(x->run, x->form == FORM_MARKDOWN, to);
     }
-    enum assay_status st = temp_file_begin(o->out, &file, err);
-    if (st != ASSAY_OK)
-        return st;
-    const bool opened = freopen(file.path, "w", stdout);
-    if (!opened || !print(run, o->form) || fflush(stdout) != 0) {
-        int why = errno;
-        temp_file_abandon(&file);
-        return assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s", o->out,
-                          strerror(why));
-    }
-    return temp_file_commit(&file, err);
 }
 
 static enum assay_status prove(const struct options *o, struct prove_run *run,
@@ -139,7 +120,8 @@ static enum assay_status prove(const struct options *o, struct prove_run *run,
     for (size_t i = 0; i < run->count; i++)
         if (proof_bad(&run->proofs[i]) > 0)
             *code = EXIT_WRONG;
-    return write_report(o, run, err);
+    return temp_file_print(o->out, print, &(struct proofs){ run, o->form },
+                           err);
 }
 
 int verb_prove(int argc, char **argv)

@@ -41,13 +41,6 @@ enum {
     KEY_ROWS
 };
 
-/* "table|markdown|..." from its second character on */
-static const char format_names[] =
-#define ASSAY_REPORT(name, begin, one, end, about) "|" name
-#include "validate/report.def"
-#undef ASSAY_REPORT
-    ;
-
 static const struct argp_option keys[] = {
     { "module", KEY_MODULE, "FILE.so", 0,
       "kernel module; default the built-in one for the host", 0 },
@@ -66,8 +59,8 @@ static const struct argp_option keys[] = {
       "known failures with links to their trackers, JSON; they do not make the "
       "run fail, and a pass of one is told",
       0 },
-    { "format", KEY_FORMAT, &format_names[1], 0, "default table; see below",
-      0 },
+    { "format", KEY_FORMAT, &report_format_names[1], 0,
+      "default table; see below", 0 },
     { "rows", KEY_ROWS, NULL, 0,
       "in JSON: the figures of all rows too, for programs that judge by rules "
       "of their own; `assay judge` reads them from .h5 only",
@@ -90,11 +83,6 @@ static bool is_record(const char *name)
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    static const char *const formats[] = {
-#define ASSAY_REPORT(name, begin, one, end, about) name,
-#include "validate/report.def"
-#undef ASSAY_REPORT
-    };
     static const char *const inputs[] = { "raw", "packed" };
     struct options *o = state->input;
     switch (key) {
@@ -118,10 +106,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_QUARANTINE: o->quarantine = arg; break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->limits; break;
-    case KEY_FORMAT:
-        o->format = report_format_get(
-            verb_word(state, "--format", arg, formats, report_format_count()));
-        break;
+    case KEY_FORMAT: o->format = report_format_parse(state, arg); break;
     case KEY_ROWS: o->rows = true; break;
     case 'o': *(is_record(arg) ? &o->record : &o->out) = arg; break;
     case ARGP_KEY_END:

@@ -27,6 +27,9 @@ ASSAY_API bool assay_same_class(double a, double b);
  * not forgotten when more follow. */
 ASSAY_API double assay_worst(double so_far, double x);
 
+/* Sorts n numbers, the smallest first. */
+ASSAY_API void assay_sort(int64_t n, double *x);
+
 /* Where something is; -1 where it is nowhere. */
 struct assay_place {
     int64_t b, h, i, c;
@@ -86,9 +89,8 @@ struct assay_distance {
 /* The summary of rows and LSE over heads h0 .. h1 - 1 of all batches.
  * lse_a or lse_b NULL: the LSE figures are NaN. */
 ASSAY_API void assay_distance(const struct assay_problem *p,
-                              const struct assay_row *rows,
-                              const double *lse_a, const double *lse_b,
-                              int64_t h0, int64_t h1,
+                              const struct assay_row *rows, const double *lse_a,
+                              const double *lse_b, int64_t h0, int64_t h1,
                               struct assay_distance *out);
 
 #ifdef __cplusplus
