@@ -53,6 +53,11 @@ double part_used(double value, double allowed)
     return value == 0 ? 0 : value / allowed;
 }
 
+double gate_allows(const struct judging *j, enum gate gate, double one)
+{
+    return j->gates[gate].limit.value * one;
+}
+
 double gate_factor(enum gate gate, int64_t n)
 {
     const struct gate_row *g = gate_get(gate);
@@ -162,7 +167,7 @@ void gate_rule_GAIN(struct judging *j)
         struct assay_place at = { bh / p->hq, bh % p->hq, -1, -1 };
         if (gate_offer(j, GATE_GAIN, part_used(fabs(ratio - 1), allowed), at))
             gate_note(j, GATE_GAIN, "norm ratio %.6f, should be 1 within %.1e",
-                      ratio, allowed);
+                      ratio, gate_allows(j, GATE_GAIN, allowed));
     }
 }
 

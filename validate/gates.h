@@ -36,6 +36,9 @@ void gate_note(struct judging *j, enum gate gate, const char *format, ...)
 void gate_check_bar(struct judging *j, enum gate gate, double allowed,
                     double bar, const char *unit);
 
+/* What a gate's limit allows where limit 1 allows `one`, for its note. */
+double gate_allows(const struct judging *j, enum gate gate, double one);
+
 /* The factor for n rows together. */
 double gate_factor(enum gate gate, int64_t n);
 

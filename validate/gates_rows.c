@@ -18,11 +18,6 @@ static double allowed(struct judging *j, enum gate gate, double jitter,
     return jitter > 0 && bar > jitters ? bar : jitters;
 }
 
-static double limit_of(const struct judging *j, enum gate gate)
-{
-    return j->gates[gate].limit.value;
-}
-
 /* A row that is not finite is the finite gate's. */
 static bool row_judged(const struct sketch *s, int64_t r)
 {
@@ -76,7 +71,7 @@ void gate_rule_BUILD(struct judging *j)
             gate_note(j, GATE_BUILD,
                       "the row is %.2e off (L2, its rounding taken off), %.2e "
                       "is allowed, its norm is %.2e",
-                      d, most * limit_of(j, GATE_BUILD), s->ce[r].norm_b);
+                      d, gate_allows(j, GATE_BUILD, most), s->ce[r].norm_b);
     }
 }
 
@@ -91,7 +86,7 @@ void gate_rule_LSE(struct judging *j)
                                     s->bar_lse[r / s->problem.nq], " nats");
         if (gate_offer(j, GATE_LSE, part_used(fabs(lse_off(s, r)), most), at))
             gate_note(j, GATE_LSE, "%.6f nats, should be %.6f within %.1e",
-                      s->lse_c[r], s->lse_e[r], most * limit_of(j, GATE_LSE));
+                      s->lse_c[r], s->lse_e[r], gate_allows(j, GATE_LSE, most));
     }
 }
 
@@ -147,7 +142,7 @@ static void offer_mean(struct judging *j, enum gate gate, int64_t bh, int64_t n,
     const double most = gate_factor(gate, n);
     if (gate_offer(j, gate, part_used(value, most), at))
         gate_note(j, gate, "%s %.3g jitters over %lld rows, %.2f are allowed",
-                  what, value, (long long)n, most * limit_of(j, gate));
+                  what, value, (long long)n, gate_allows(j, gate, most));
 }
 
 void gate_rule_BUILD_RMS(struct judging *j)

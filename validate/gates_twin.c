@@ -41,7 +41,7 @@ static void offer_twins(struct judging *j, struct twins *t,
         gate_note(j, GATE_TWIN,
                   "%s of the head is %.2e from the exact answer, %.2e is "
                   "allowed",
-                  what, sqrt(t->c2), most);
+                  what, sqrt(t->c2), gate_allows(j, GATE_TWIN, most));
     assay_sort(t->n, t->c);
     assay_sort(t->n, t->most);
     for (size_t q = 0; q < sizeof QUANTILES / sizeof *QUANTILES; q++) {
@@ -50,7 +50,8 @@ static void offer_twins(struct judging *j, struct twins *t,
             gate_note(j, GATE_TWIN,
                       "%s at %g %% of the rows is %.2e from the exact answer, "
                       "%.2e is allowed",
-                      what, 100 * QUANTILES[q], t->c[i], t->most[i]);
+                      what, 100 * QUANTILES[q], t->c[i],
+                      gate_allows(j, GATE_TWIN, t->most[i]));
     }
 }
 
