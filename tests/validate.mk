@@ -26,7 +26,8 @@ program_tests = \
 	tests/prove.test tests/readme.test tests/recipes.test \
 	tests/shapes.test tests/record.test tests/report.test
 TESTS += $(program_tests)
-EXTRA_DIST += $(program_tests) tests/packed_module.c tests/junit.rng
+EXTRA_DIST += $(program_tests) tests/packed_module.c tests/junit-10.xsd \
+	tests/README.md
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; CXX='$(CXX)'; export CC CXX;
 
 tests_check_doctor_SOURCES = tests/check_doctor.c tests/check_assay.c \

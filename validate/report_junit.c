@@ -7,8 +7,8 @@
  * The elements are those that both the schema of Apache Ant's JUnit task
  * (windyroad/JUnit-Schema, JUnit.xsd) and that of Jenkins
  * (jenkinsci/xunit-plugin, junit-10.xsd) take. So suites have no attributes
- * for the run as a whole, timestamps no time zone, cases no output of their
- * own, and every suite both of its outputs.
+ * for the run as a whole, timestamps no time zone, times of suites three
+ * decimals, cases no output of their own, and every suite both of its outputs.
  */
 #include <inttypes.h>
 #include <libxml/chvalid.h>
@@ -113,9 +113,10 @@ static enum outcome outcome_of(const struct result *one)
 }
 
 /* Decimals: XML Schema has no exponent and no NaN. */
-static void time_attribute(struct junit *j, double seconds)
+static void time_attribute(struct junit *j, int decimals, double seconds)
 {
-    attribute_printf(j, "time", "%.9f", isfinite(seconds) ? seconds : 0);
+    attribute_printf(j, "time", "%.*f", decimals,
+                     isfinite(seconds) ? seconds : 0);
 }
 
 static void properties(struct junit *j)
@@ -170,7 +171,7 @@ static void test_case(struct junit *j, const struct result *one)
                      one->input ? " " : "", one->input ? one->input : "");
     attribute_printf(j, "classname", "%s/%s", basename(j->r->set_path),
                      one->recipe->name);
-    time_attribute(j, report_seconds(one));
+    time_attribute(j, 9, report_seconds(one));
     if (outcome != PASSED) {
         char *text = outcome == SKIPPED ? strdup("") : details(j, one);
         begin(j, elements[outcome]);
@@ -242,7 +243,7 @@ static void suite_attributes(struct junit *j, const struct assay_recipe *recipe,
     attribute_printf(j, "failures", "%d", counts[FAILURE]);
     attribute_printf(j, "errors", "%d", counts[ERROR]);
     attribute_printf(j, "skipped", "%d", counts[SKIPPED]);
-    time_attribute(j, seconds);
+    time_attribute(j, 3, seconds);
 }
 
 static void suite(struct junit *j, const struct assay_recipe *recipe, int id)
