@@ -154,6 +154,29 @@ START_TEST(an_element_beyond_its_bound_fails)
 }
 END_TEST
 
+/* B53: where sums cancel, another order of them gives another norm, of which
+ * only the noise is left. */
+START_TEST(a_norm_that_is_noise_has_no_gain)
+{
+    for (int i = 0; i < ROWS; i++) {
+        sketch.ce[ROWS + i].norm_a = 0.02;
+        sketch.ce[ROWS + i].norm_b = 0.005;
+    }
+    ck_assert_int_eq(failing(), -1);
+    for (int i = 0; i < ROWS; i++)
+        sketch.ce[ROWS + i].norm_b = 0;
+    ck_assert_int_eq(failing(), -1);
+    for (int i = 0; i < ROWS; i++)
+        sketch.ce[ROWS + i].norm_b = 0.011; /* a jitter is 0.01 */
+    ck_assert_int_eq(failing(), GATE_GAIN);
+    for (int i = 0; i < ROWS; i++) {
+        sketch.ce[ROWS + i].norm_b = 0;
+        sketch.jitter_o[ROWS + i] = 0; /* zero is the one right answer */
+    }
+    ck_assert_int_eq(failing(), GATE_GAIN);
+}
+END_TEST
+
 /* One row in a hundred far off hides in the whole, three times as far off in
  * most rows hides behind one. */
 START_TEST(twins_are_compared_whole_and_by_quantiles)
@@ -403,6 +426,7 @@ int main(void)
     tcase_add_test(tests, lse_off_one_way_fails_by_its_mean);
     tcase_add_test(tests, a_single_row_may_be_what_a_row_may_be);
     tcase_add_test(tests, an_element_beyond_its_bound_fails);
+    tcase_add_test(tests, a_norm_that_is_noise_has_no_gain);
     tcase_add_test(tests, twins_are_compared_whole_and_by_quantiles);
     tcase_add_test(tests, twin_of_lse);
     tcase_add_test(tests, repeated_runs_must_agree);

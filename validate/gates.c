@@ -154,11 +154,14 @@ void gate_rule_GAIN(struct judging *j)
     const double half = assay_format_epsilon(out) / 2;
     const double step = assay_format_ulp(out, 0);
     for (int64_t bh = 0; bh < p->b * p->hq; bh++) {
-        double a2 = 0, b2 = 0;
+        double a2 = 0, b2 = 0, noise2 = 0;
         for (int64_t r = bh * p->nq; r < (bh + 1) * p->nq; r++) {
             a2 += s->ce[r].norm_a * s->ce[r].norm_a;
             b2 += s->ce[r].norm_b * s->ce[r].norm_b;
+            noise2 += (double)s->jitter_o[r] * (double)s->jitter_o[r];
         }
+        if (b2 < noise2) /* sums cancel: the norm is that of the noise */
+            continue;
         double ratio = b2 > 0 ? sqrt(a2 / b2) : a2 > 0 ? INFINITY : 1;
         double allowed =
             gate_get(GATE_GAIN)->factor * (double)s->jitter_gain[bh] + half;
