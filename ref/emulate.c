@@ -231,7 +231,8 @@ static void absorb(const struct assay_problem *p, const struct operands *x,
 /* Four samples may agree by luck. Rows that are off by their jitter change a
  * head's norm by this much: each in a direction of its own among dv where the
  * denominator is rounded with P, else along O, which rounding P then scales.
- * Where a few rows have all the jitter, one may well lie half along O. */
+ * Where a few rows have all the jitter, one may well lie half along O.
+ * doc/gates.md, section 4. */
 static void add_rows_gain(const struct assay_problem *p, bool whole_sum,
                           const struct assay_row *rows,
                           const struct assay_jitter *jitter)

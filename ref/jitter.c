@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the nominal form and binary32 leave open, row by row.
+ * What the nominal form and binary32 leave open, row by row; in formulas:
+ * doc/gates.md, sections 4 (terms 1 to 3) and 5 (term 4).
  *
  * 1. Key tile. P[j] is rounded relative to the running maximum at the end of
  *    the tile that holds key j. With tiles of up to T keys that end lies

@@ -18,7 +18,7 @@
 static const double U32 = 0x1p-24;
 
 /* What validate/gate.def allows of the jitter of gain. */
-static const double JITTERS_GAIN = 4;
+static const double JITTERS_GAIN = ASSAY_JITTERS_O;
 
 static const struct assay_problem causal = { 1,   2,  1,  150,
                                              333, 32, 16, ASSAY_MASK_CAUSAL,

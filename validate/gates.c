@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rules of gates. Every one accepts in the positive: a NaN fails.
+ * Rules of gates. Every one accepts in the positive: a NaN fails. Formulas:
+ * doc/gates.md, section 6.
  */
 #include "validate/gates.h"
 

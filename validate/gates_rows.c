@@ -2,6 +2,7 @@
  *
  * Rules of gates that go over rows: a row at a time, and a head's rows
  * together. Distances are in jitters, the golden's error bar at the least.
+ * Formulas: doc/gates.md, sections 3, 4 and 6.
  */
 #include <math.h>
 

@@ -3,7 +3,8 @@
  * The twin rule: a kernel may be at most twice as far from the exact answer as
  * the emulated recipe is, plus rounding and jitter. FlashAttention's tests
  * compare with a twin in low precision in that way (hopper/test_flash_attn.py
- * of Dao-AILab/flash-attention), but on the largest element alone.
+ * of Dao-AILab/flash-attention), but on the largest element alone. Formulas:
+ * doc/gates.md, section 7.
  */
 #include <math.h>
 #include <stdlib.h>
