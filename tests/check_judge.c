@@ -146,18 +146,30 @@ START_TEST(one_wrong_row_fails_the_build_gate)
 }
 END_TEST
 
-START_TEST(nan_anywhere_is_non_finite)
+/* B46: the first, the last, one between, all; rows 4 and on see keys. */
+START_TEST(b46_nan_anywhere_is_non_finite)
 {
-    static const int places[] = { 5 * 32, ELEMS / 2, ELEMS - 1 };
-    float kept = o[places[_i]];
-    o[places[_i]] = NAN;
+    static const struct {
+        int from, to, h, i, c;
+    } places[] = {
+        { 4 * 32, 4 * 32 + 1, 0, 4, 0 },
+        { ELEMS - 1, ELEMS, 1, 11, 15 },
+        { ELEMS / 2, ELEMS / 2 + 1, 0, 6, 0 },
+        { 0, ELEMS, 0, 0, 0 },
+    };
+    for (int i = places[_i].from; i < places[_i].to; i++)
+        o[i] = NAN;
     struct result r = judged();
+    const struct gate_result *g = &r.gates[GATE_FINITE];
     ck_assert_int_eq(r.verdict, VERDICT_NON_FINITE);
-    ck_assert(r.gates[GATE_FINITE].value == 1);
-    ck_assert_int_eq(r.heads_failed, 1);
-    ck_assert(isnan(r.build.mae));
-    ck_assert(isnan(r.build.max_error));
-    o[places[_i]] = kept;
+    ck_assert(g->value == places[_i].to - places[_i].from);
+    ck_assert_int_eq(g->at.h, places[_i].h);
+    ck_assert_int_eq(g->at.i, places[_i].i);
+    ck_assert_int_eq(g->at.c, places[_i].c);
+    ck_assert_int_eq(r.heads_failed, _i == 3 ? 2 : 1);
+    ck_assert_int_eq(r.build.mismatched, places[_i].to - places[_i].from);
+    ck_assert(isnan(r.build.mae) && isnan(r.build.max_error));
+    ck_assert(isnan(r.total.cosine) && isnan(r.total.rel_l2));
 }
 END_TEST
 
@@ -275,7 +287,7 @@ int main(void)
     tcase_add_test(tests, honest_passes);
     tcase_add_test(tests, one_ulp_passes_three_do_not);
     tcase_add_test(tests, one_wrong_row_fails_the_build_gate);
-    tcase_add_loop_test(tests, nan_anywhere_is_non_finite, 0, 3);
+    tcase_add_loop_test(tests, b46_nan_anywhere_is_non_finite, 0, 4);
     tcase_add_test(tests, dead_rows_are_exact);
     tcase_add_test(tests, gain_fails_the_gain_gate);
     tcase_add_test(tests, small_lse_shift_fails_the_lse_gate);
