@@ -23,49 +23,6 @@ bool assay_same_class(double a, double b)
     return true;
 }
 
-static void compare_row(int64_t n, const float *a, const float *b,
-                        struct assay_row *row)
-{
-    double d2 = 0, a2 = 0, b2 = 0, dot = 0, sum = 0;
-    *row = (struct assay_row){ .max_c = -1, .mismatched_c = -1 };
-    for (int64_t c = 0; c < n; c++) {
-        double x = a[c], y = b[c], d = fabs(x - y);
-        if (isfinite(x) && isfinite(y)) {
-            d2 += d * d;
-            a2 += x * x;
-            b2 += y * y;
-            dot += x * y;
-            sum += d;
-            if (row->max_c < 0 || d > row->max_abs) {
-                row->max_abs = d;
-                row->max_c = c;
-            }
-            continue;
-        }
-        row->nonfinite_a += !isfinite(x);
-        row->nonfinite_b += !isfinite(y);
-        if (!assay_same_class(x, y) && row->mismatched++ == 0)
-            row->mismatched_c = c;
-    }
-    row->distance = sqrt(d2);
-    row->norm_a = sqrt(a2);
-    row->norm_b = sqrt(b2);
-    row->dot = dot;
-    row->sum_abs = sum;
-}
-
-void assay_rows_compare(const struct assay_problem *p, const float *a,
-                        const float *b, struct assay_row *rows)
-{
-    for (int64_t n = 0; n < p->b; n++)
-        for (int64_t i = 0; i < p->nq; i++)
-            for (int64_t h = 0; h < p->hq; h++) {
-                int64_t at = assay_row_offset(p->nq, p->hq, p->dv, n, i, h);
-                compare_row(p->dv, a + at, b + at,
-                            &rows[(n * p->hq + h) * p->nq + i]);
-            }
-}
-
 static double cosine(double dot, double norm_a, double norm_b)
 {
     if (norm_a == 0 || norm_b == 0)

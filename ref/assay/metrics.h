@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "assay/format.h"
 #include "assay/problem.h"
 
 #ifdef __cplusplus
@@ -50,6 +51,25 @@ struct assay_row {
 /* rows: one per (b, h, i), [b, hq, nq]. a and b are [b, nq, hq, dv]. */
 ASSAY_API void assay_rows_compare(const struct assay_problem *p, const float *a,
                                   const float *b, struct assay_row *rows);
+
+/* One row of three answers: c a kernel's, e emulated, x exact. */
+struct assay_row_triple {
+    struct assay_row ce, ex, cx; /* c against e, e against x, c against x */
+    double beyond;     /* L2 of what 1.5 ulp of the output format leave of
+                          |c - e|: at the larger of |c| and |e|, 0 where one is
+                          not finite */
+    double bound_part; /* the largest of what is left / bound; 0 / 0 is 0 */
+    int64_t bound_c;   /* its first channel; -1 where there is no bound */
+};
+
+/* Three comparisons in one walk over memory; each is that of
+ * assay_rows_compare() to the bit. bound is of O's shape and may be NULL; where
+ * it is not above 0, whatever is left is infinitely beyond it. */
+ASSAY_API void assay_rows_measure(const struct assay_problem *p,
+                                  const struct assay_format *out,
+                                  const float *c, const float *e,
+                                  const float *x, const float *bound,
+                                  struct assay_row_triple *rows);
 
 ASSAY_API double assay_row_cosine(const struct assay_row *row);
 
