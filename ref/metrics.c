@@ -99,10 +99,18 @@ static void add_row(const struct assay_row *row, struct assay_place at,
     }
 }
 
-void assay_distance(const struct assay_problem *p, const float *a,
-                    const float *b, const struct assay_row *rows,
-                    const double *lse_a, const double *lse_b, int64_t h0,
-                    int64_t h1, struct assay_distance *out)
+static const struct assay_row *row_at(const struct assay_row *rows,
+                                      size_t step, int64_t r)
+{
+    const void *at = (const char *)rows + (size_t)r * step;
+    return at;
+}
+
+void assay_distance_stepped(const struct assay_problem *p, const float *a,
+                            const float *b, const struct assay_row *rows,
+                            size_t step, const double *lse_a,
+                            const double *lse_b, int64_t h0, int64_t h1,
+                            struct assay_distance *out)
 {
     const struct assay_place nowhere = { -1, -1, -1, -1 };
     struct sums s = { 0 };
@@ -117,7 +125,7 @@ void assay_distance(const struct assay_problem *p, const float *a,
             int64_t row = (t * p->hq + h) * p->nq;
             struct assay_place at = { t, h, 0, -1 };
             for (; at.i < p->nq; at.i++)
-                add_row(&rows[row + at.i], at, out, &s);
+                add_row(row_at(rows, step, row + at.i), at, out, &s);
             if (lse_a && lse_b)
                 add_lse(p->nq, lse_a + row, lse_b + row, at, out, &lse_sum);
         }
@@ -137,4 +145,13 @@ void assay_distance(const struct assay_problem *p, const float *a,
         out->max_a = a[x];
         out->max_b = b[x];
     }
+}
+
+void assay_distance(const struct assay_problem *p, const float *a,
+                    const float *b, const struct assay_row *rows,
+                    const double *lse_a, const double *lse_b, int64_t h0,
+                    int64_t h1, struct assay_distance *out)
+{
+    assay_distance_stepped(p, a, b, rows, sizeof *rows, lse_a, lse_b, h0, h1,
+                           out);
 }

@@ -68,6 +68,18 @@ INLINE void pad(int64_t n, const float *x, float *y)
         y[i] = i < n ? x[i] : 0;
 }
 
+/* The end of a row that is no whole block. */
+INLINE struct answers pad_all(const struct answers *of, int64_t from, int64_t n,
+                              float to[4][LANES])
+{
+    pad(n - from, of->c + from, to[0]);
+    pad(n - from, of->e + from, to[1]);
+    pad(n - from, of->x + from, to[2]);
+    if (of->bound)
+        pad(n - from, of->bound + from, to[3]);
+    return (struct answers){ to[0], to[1], to[2], of->bound ? to[3] : NULL };
+}
+
 #define WIDE 4
 #define NAMED(name) name##_4
 #define TARGET ASSAY_CLONES
@@ -174,16 +186,16 @@ static int64_t channel(const struct figures *f, int which, double *max)
 /* A square of binary32 fits binary64, so a norm is finite just where all of
  * its row is. */
 static void settle(int64_t n, const float *a, const float *b,
-                   const struct figures *f, enum pair pair, double a2,
-                   double b2, struct assay_row *row)
+                   const struct figures *f, enum pair pair, double norm_a,
+                   double norm_b, struct assay_row *row)
 {
-    if (!isfinite(a2) || !isfinite(b2)) {
+    if (!isfinite(norm_a) || !isfinite(norm_b)) {
         compare_plain(n, a, b, row);
         return;
     }
     *row = (struct assay_row){ .distance = sqrt(f->of[D2 + pair]),
-                               .norm_a = sqrt(a2),
-                               .norm_b = sqrt(b2),
+                               .norm_a = norm_a,
+                               .norm_b = norm_b,
                                .dot = f->of[DOT + pair],
                                .sum_abs = f->of[ABS + pair],
                                .mismatched_c = -1 };
@@ -194,12 +206,12 @@ static void settle_all(int64_t n, const struct answers *of,
                        const struct rounding *by, struct figures *f,
                        struct assay_row_triple *row)
 {
-    const double c2 = f->of[C2], e2 = f->of[E2], x2 = f->of[X2];
-    if (!isfinite(c2) || !isfinite(e2))
+    const double c = sqrt(f->of[C2]), e = sqrt(f->of[E2]), x = sqrt(f->of[X2]);
+    if (!isfinite(c) || !isfinite(e))
         leave_plain(n, of, by, f);
-    settle(n, of->c, of->e, f, CE, c2, e2, &row->ce);
-    settle(n, of->e, of->x, f, EX, e2, x2, &row->ex);
-    settle(n, of->c, of->x, f, CX, c2, x2, &row->cx);
+    settle(n, of->c, of->e, f, CE, c, e, &row->ce);
+    settle(n, of->e, of->x, f, EX, e, x, &row->ex);
+    settle(n, of->c, of->x, f, CX, c, x, &row->cx);
     row->beyond = sqrt(f->of[REST2]);
     row->bound_part = 0;
     row->bound_c = of->bound ? channel(f, PART, &row->bound_part) : -1;
@@ -215,8 +227,8 @@ void assay_rows_compare(const struct assay_problem *p, const float *a,
             for (int64_t h = 0; h < p->hq; h++) {
                 int64_t at = assay_row_offset(p->nq, p->hq, p->dv, n, i, h);
                 (v4 ? sum_two_8 : sum_two_4)(p->dv, a + at, b + at, &f);
-                settle(p->dv, a + at, b + at, &f, CE, f.of[C2], f.of[E2],
-                       &rows[(n * p->hq + h) * p->nq + i]);
+                settle(p->dv, a + at, b + at, &f, CE, sqrt(f.of[C2]),
+                       sqrt(f.of[E2]), &rows[(n * p->hq + h) * p->nq + i]);
             }
 }
 

@@ -161,13 +161,23 @@ INLINE void NAMED(best_lanes)(struct NAMED(largest) max[MAXIMA][PARTS],
 
 INLINE void NAMED(begin)(struct NAMED(sums) *s, wide at[PARTS])
 {
-    *s = (struct NAMED(sums)){ 0 };
+    const wide none = { 0 };
     for (int u = 0; u < PARTS; u++) {
         for (int k = 0; k < WIDE; k++)
             at[u][k] = u * WIDE + k;
-        for (int i = 0; i < MAXIMA; i++)
-            s->max[i][u].x -= 1; /* below any distance */
+        for (int i = 0; i < SUMS; i++)
+            s->of[i][u] = none;
+        for (int i = 0; i < MAXIMA; i++) {
+            s->max[i][u].x = none - 1; /* below any distance */
+            s->max[i][u].c = none;
+        }
     }
+}
+
+INLINE void NAMED(step)(wide at[PARTS])
+{
+    for (int u = 0; u < PARTS; u++)
+        at[u] += LANES;
 }
 
 INLINE void NAMED(end)(struct NAMED(sums) *s, struct figures *out)
@@ -223,8 +233,7 @@ static void NAMED(sum_two)(int64_t n, const float *a, const float *b,
     NAMED(begin)(&s, at);
     for (; i + LANES <= n; i += LANES) {
         NAMED(add_two)(a + i, b + i, at, &s);
-        for (int u = 0; u < PARTS; u++)
-            at[u] += LANES;
+        NAMED(step)(at);
     }
     if (i < n) {
         float rest_a[LANES], rest_b[LANES];
@@ -244,17 +253,11 @@ INLINE void NAMED(sum)(int64_t n, const struct answers *of,
     NAMED(begin)(&s, at);
     for (; i + LANES <= n; i += LANES) {
         NAMED(add_three)(of, i, by, at, &s);
-        for (int u = 0; u < PARTS; u++)
-            at[u] += LANES;
+        NAMED(step)(at);
     }
     if (i < n) {
-        float c[LANES], e[LANES], x[LANES], bound[LANES];
-        pad(n - i, of->c + i, c);
-        pad(n - i, of->e + i, e);
-        pad(n - i, of->x + i, x);
-        if (of->bound)
-            pad(n - i, of->bound + i, bound);
-        const struct answers rest = { c, e, x, of->bound ? bound : NULL };
+        float pads[4][LANES];
+        const struct answers rest = pad_all(of, i, n, pads);
         NAMED(add_three)(&rest, 0, by, at, &s);
     }
     NAMED(end)(&s, out);
