@@ -7,7 +7,6 @@
 
 #include "assay/distribution.h"
 #include "assay/memory.h"
-#include "assay/metrics.h"
 
 enum assay_status bench_add(struct bench *b, enum bench_topic_id topic,
                             const char *name, bench_run run, const void *what,
@@ -53,7 +52,6 @@ static enum assay_status buffers_new(struct bench *b, struct assay_error *err)
         { rows, sizeof *b->jitter.o, &b->jitter.o },
         { rows, sizeof *b->jitter.lse, &b->jitter.lse },
         { p->b * p->hq, sizeof *b->jitter.gain, &b->jitter.gain },
-        { rows, sizeof *b->rows, &b->rows },
     };
     enum assay_status st = ASSAY_OK;
     for (size_t i = 0; st == ASSAY_OK && i < sizeof all / sizeof *all; i++)
@@ -86,10 +84,12 @@ enum assay_status bench_open(struct bench *b, struct assay_error *err)
 
 void bench_close(struct bench *b)
 {
+    const struct bench_answers *a = &b->answers;
     void *const all[] = { b->q,           b->k,      b->v,        b->o,
                           b->other,       b->copy,   b->lse,      b->o64,
                           b->codes,       b->scales, b->jitter.o, b->jitter.lse,
-                          b->jitter.gain, b->rows };
+                          b->jitter.gain, a->c,      a->e,        a->x,
+                          a->bound,       a->copy,   a->lse,      a->rows };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         assay_free(all[i]);
     free(b->lines);
