@@ -99,8 +99,8 @@ static void add_row(const struct assay_row *row, struct assay_place at,
     }
 }
 
-static const struct assay_row *row_at(const struct assay_row *rows,
-                                      size_t step, int64_t r)
+static const struct assay_row *row_at(const struct assay_row *rows, size_t step,
+                                      int64_t r)
 {
     const void *at = (const char *)rows + (size_t)r * step;
     return at;

@@ -45,7 +45,7 @@ INLINE void NAMED(load)(const float *x, wide *y)
 
 /* Only a larger one wins, so the first stays. */
 INLINE void NAMED(add_largest)(const wide *x, const wide *c,
-                               struct NAMED(largest) *s)
+                               struct NAMED(largest) * s)
 {
     const wide_bits above = *x > s->x;
     s->x = CHOOSE(above, *x, s->x);
@@ -53,7 +53,7 @@ INLINE void NAMED(add_largest)(const wide *x, const wide *c,
 }
 
 INLINE void NAMED(add_pair)(const wide *a, const wide *b, const wide *c, int u,
-                            enum pair pair, struct NAMED(sums) *s)
+                            enum pair pair, struct NAMED(sums) * s)
 {
     const wide d = DISTANCE(*a, *b);
     s->of[D2 + pair][u] += d * d;
@@ -123,13 +123,14 @@ INLINE void NAMED(add_lanes)(wide sums[SUMS][PARTS], double *out)
 }
 
 /* The better of two in each lane; of equals the lower channel. */
-INLINE void NAMED(better)(const struct NAMED(largest) *a,
-                          const struct NAMED(largest) *b,
-                          struct NAMED(largest) *s)
+INLINE void NAMED(better)(const struct NAMED(largest) * a,
+                          const struct NAMED(largest) * b,
+                          struct NAMED(largest) * s)
 {
     const wide_bits above = b->x > a->x, same = b->x == a->x,
                     before = b->c < a->c;
-    const wide x = CHOOSE(above, b->x, a->x), first = CHOOSE(before, b->c, a->c),
+    const wide x = CHOOSE(above, b->x, a->x),
+               first = CHOOSE(before, b->c, a->c),
                c = CHOOSE(above, b->c, a->c);
     s->x = x;
     s->c = CHOOSE(same, first, c);
@@ -159,7 +160,7 @@ INLINE void NAMED(best_lanes)(struct NAMED(largest) max[MAXIMA][PARTS],
 
 /* ---- rows ---- */
 
-INLINE void NAMED(begin)(struct NAMED(sums) *s, wide at[PARTS])
+INLINE void NAMED(begin)(struct NAMED(sums) * s, wide at[PARTS])
 {
     const wide none = { 0 };
     for (int u = 0; u < PARTS; u++) {
@@ -180,14 +181,14 @@ INLINE void NAMED(step)(wide at[PARTS])
         at[u] += LANES;
 }
 
-INLINE void NAMED(end)(struct NAMED(sums) *s, struct figures *out)
+INLINE void NAMED(end)(struct NAMED(sums) * s, struct figures *out)
 {
     NAMED(add_lanes)(s->of, out->of);
     NAMED(best_lanes)(s->max, out->max, out->max_c);
 }
 
 INLINE void NAMED(add_two)(const float *a, const float *b, const wide *at,
-                           struct NAMED(sums) *s)
+                           struct NAMED(sums) * s)
 {
     for (int u = 0; u < PARTS; u++) {
         wide x, y;
@@ -201,7 +202,7 @@ INLINE void NAMED(add_two)(const float *a, const float *b, const wide *at,
 
 INLINE void NAMED(add_three)(const struct answers *of, int64_t i,
                              const struct rounding *by, const wide *at,
-                             struct NAMED(sums) *s)
+                             struct NAMED(sums) * s)
 {
     for (int u = 0; u < PARTS; u++, i += WIDE) {
         wide c, e, x, rest;
