@@ -92,11 +92,12 @@ ASSAY_API void assay_distance(const struct assay_problem *p, const float *a,
 
 /* The same of rows that lie step bytes apart, as those of a triple do:
  * &triples->ce, sizeof *triples. */
-ASSAY_API void
-assay_distance_stepped(const struct assay_problem *p, const float *a,
-                       const float *b, const struct assay_row *rows,
-                       size_t step, const double *lse_a, const double *lse_b,
-                       int64_t h0, int64_t h1, struct assay_distance *out);
+ASSAY_API void assay_distance_stepped(const struct assay_problem *p,
+                                      const float *a, const float *b,
+                                      const struct assay_row *rows, size_t step,
+                                      const double *lse_a, const double *lse_b,
+                                      int64_t h0, int64_t h1,
+                                      struct assay_distance *out);
 
 #ifdef __cplusplus
 }
