@@ -54,7 +54,6 @@ static enum assay_status buffers_new(struct bench *b, struct assay_error *err)
         { rows, sizeof *b->jitter.lse, &b->jitter.lse },
         { p->b * p->hq, sizeof *b->jitter.gain, &b->jitter.gain },
         { o, sizeof *b->jitter.bound, &b->jitter.bound },
-        { rows, sizeof *b->rows, &b->rows },
     };
     enum assay_status st = ASSAY_OK;
     for (size_t i = 0; st == ASSAY_OK && i < sizeof all / sizeof *all; i++)
@@ -87,6 +86,7 @@ enum assay_status bench_open(struct bench *b, struct assay_error *err)
 
 void bench_close(struct bench *b)
 {
+    const struct bench_answers *a = &b->answers;
     void *const all[] = { b->q,           b->k,
                           b->v,           b->o,
                           b->other,       b->copy,
@@ -94,7 +94,11 @@ void bench_close(struct bench *b)
                           b->codes,       b->scales,
                           b->jitter.o,    b->jitter.lse,
                           b->jitter.gain, b->jitter.bound,
-                          b->rows };
+                          a->c,           a->e,
+                          a->x,           a->bound,
+                          a->copy,        a->lse,
+                          a->ce,          a->ex,
+                          a->cx,          a->beyond };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         assay_free(all[i]);
     free(b->lines);

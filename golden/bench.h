@@ -6,6 +6,7 @@
 #ifndef ASSAY_BENCH_H
 #define ASSAY_BENCH_H
 
+#include "assay/metrics.h"
 #include "assay/recipe.h"
 #include "golden/names.h"
 
@@ -42,6 +43,15 @@ struct bench_line {
     struct bench_spread ratio, seconds, base_seconds;
 };
 
+/* Three answers, as many batches of the shape as memory has to stream. */
+struct bench_answers {
+    struct assay_problem p;
+    float *c, *e, *x, *bound, *copy;
+    double *lse;
+    struct assay_row *ce, *ex, *cx;
+    struct assay_row_beyond *beyond;
+};
+
 struct bench {
     struct assay_problem p;
     int threads, pairs;
@@ -54,7 +64,7 @@ struct bench {
     double *lse, *o64;
     uint8_t *codes, *scales;
     struct assay_jitter jitter;
-    struct assay_row *rows;
+    struct bench_answers answers; /* of the metrics */
     struct bench_line *lines;
     size_t n;
 };

@@ -3,8 +3,10 @@
  * The lines of each topic of bench.def, and what they and their bases run.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "assay/block.h"
+#include "assay/memory.h"
 #include "assay/metrics.h"
 #include "golden/bench.h"
 #include "golden/clock.h"
@@ -213,29 +215,114 @@ static enum assay_status plan_formats(struct bench *b, struct assay_error *err)
 
 /* ---- metrics ---- */
 
-static enum assay_status run_metrics(struct bench *b, const void *what,
-                                     double *took, struct assay_error *err)
+/* Elements of an answer at least: 32 MB, so that three are no cache's. */
+static const int64_t STREAM = 8 << 20;
+
+static enum assay_status base_answers(struct bench *b, const void *what,
+                                      double *took, struct assay_error *err)
 {
-    struct assay_distance distance;
+    const struct bench_answers *a = &b->answers;
+    const int64_t n = assay_problem_o_elems(&a->p);
     const double start = seconds();
     (void)what, (void)err;
-    assay_rows_compare(&b->p, b->o, b->other, b->rows);
-    assay_distance(&b->p, b->rows, b->lse, b->lse, 0, b->p.hq,
-                   &distance);
+    memcpy(a->copy, a->c, (size_t)n * sizeof *a->c);
+    memcpy(a->copy + n, a->e, (size_t)n * sizeof *a->e);
+    memcpy(a->copy + 2 * n, a->x, (size_t)n * sizeof *a->x);
     *took = seconds() - start;
     return ASSAY_OK;
 }
 
+static void distance(const struct bench_answers *a,
+                     const struct assay_row *rows)
+{
+    struct assay_distance out;
+    assay_distance(&a->p, rows, a->lse, a->lse, 0, a->p.hq, &out);
+}
+
+/* All that a case is judged by; what is the bound, or NULL. */
+static enum assay_status run_metrics(struct bench *b, const void *what,
+                                     double *took, struct assay_error *err)
+{
+    const struct bench_answers *a = &b->answers;
+    const double start = seconds();
+    (void)err;
+    assay_rows_measure(&a->p, assay_format_get(ASSAY_BF16), a->c, a->e, a->x,
+                       what, a->ce, a->ex, a->cx, a->beyond);
+    distance(a, a->ce);
+    distance(a, a->ex);
+    distance(a, a->cx);
+    *took = seconds() - start;
+    return ASSAY_OK;
+}
+
+/* An answer near b's, and one rounded, again and again. */
+static void fill_answers(const struct bench *b, int64_t n)
+{
+    const struct bench_answers *a = &b->answers;
+    const int64_t once = assay_problem_o_elems(&b->p);
+    for (int64_t i = 0; i < n; i++) {
+        a->x[i] = b->o[i % once];
+        a->e[i] = a->x[i] * (1 + (float)(i % 7) * 0x1p-10f);
+        a->bound[i] = 0x1p-8f;
+    }
+    assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_NEAREST_EVEN,
+                       ASSAY_SATURATE, (size_t)n, a->e, a->c);
+    memset(a->copy, 0, 3 * (size_t)n * sizeof *a->copy);
+    for (int64_t r = 0; r < assay_problem_rows(&a->p); r++)
+        a->lse[r] = b->lse[r % assay_problem_rows(&b->p)];
+}
+
+static enum assay_status new_answers(struct bench_answers *a,
+                                     struct assay_error *err)
+{
+    const int64_t n = assay_problem_o_elems(&a->p),
+                  rows = assay_problem_rows(&a->p);
+    const struct {
+        int64_t count;
+        size_t bytes;
+        void *at;
+    } all[] = {
+        { n, sizeof *a->c, &a->c },
+        { n, sizeof *a->e, &a->e },
+        { n, sizeof *a->x, &a->x },
+        { n, sizeof *a->bound, &a->bound },
+        { n, 3 * sizeof *a->copy, &a->copy },
+        { rows, sizeof *a->lse, &a->lse },
+        { rows, sizeof *a->ce, &a->ce },
+        { rows, sizeof *a->ex, &a->ex },
+        { rows, sizeof *a->cx, &a->cx },
+        { rows, sizeof *a->beyond, &a->beyond },
+    };
+    enum assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < sizeof all / sizeof *all; i++)
+        st = assay_alloc("three answers", all[i].count, all[i].bytes, all[i].at,
+                         err);
+    return st;
+}
+
 static enum assay_status plan_metrics(struct bench *b, struct assay_error *err)
 {
-    return bench_add(b, BENCH_metrics, "rows and distance", run_metrics, NULL,
+    struct bench_answers *a = &b->answers;
+    const int64_t once = assay_problem_o_elems(&b->p) / b->p.b,
+                  enough = (STREAM + once - 1) / once;
+    enum assay_status st;
+    a->p = b->p;
+    a->p.b = enough > b->p.b ? enough : b->p.b;
+    if ((st = new_answers(a, err)) != ASSAY_OK)
+        return st;
+    fill_answers(b, assay_problem_o_elems(&a->p));
+    if ((st = bench_add(b, BENCH_metrics, "rows and distances", run_metrics,
+                        NULL, err)) != ASSAY_OK)
+        return st;
+    return bench_add(b, BENCH_metrics, "and a bound", run_metrics, a->bound,
                      err);
 }
 
 /* ---- the table ---- */
 
 static const char base_name_exact[] = "exact f32",
-                  base_name_copy[] = "a copy of K";
+                  base_name_copy[] = "a copy of K",
+                  base_name_answers[] = "a copy of the three";
 
 static const struct bench_topic topics[] = {
 #define BENCH(id, base, limit, about) \

@@ -21,6 +21,8 @@
 #define ASSAY_CLONES \
     __attribute__((  \
         target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+/* For a loop written once more for registers of 512 bits. */
+#define ASSAY_V4 __attribute__((target("arch=x86-64-v4")))
 #else
 #define ASSAY_CLONES
 #endif

@@ -28,8 +28,8 @@ ref_libref_la_SOURCES = \
 	ref/distribution.c ref/distribution_needle.c \
 	ref/distribution_peak.c ref/distribution_spread.c ref/draw.c ref/draw.h ref/emulate.c ref/emulate.h ref/error.c \
 	ref/error_bar.c ref/format.c ref/format_array.c ref/jitter.c \
-	ref/jitter.h ref/memory.c ref/merge.c ref/metrics.c ref/n_eff.c \
-	ref/operand.c ref/pack.c ref/problem.c ref/problem_line.c \
+	ref/jitter.h ref/memory.c ref/merge.c ref/metrics.c \
+	ref/metrics_rows.c ref/metrics_rows.h ref/n_eff.c ref/operand.c ref/pack.c ref/problem.c ref/problem_line.c \
 	ref/quantize.c ref/quantize_blocks.c ref/quantize_blocks.h \
 	ref/random.c ref/recipe.c ref/recipe_quantize.c ref/recipe_valid.c ref/rotate.c ref/round.h ref/row_max.h \
 	ref/scale_rule.c ref/scale_rule.h ref/smooth.c ref/softmax_coded.c \

@@ -35,56 +35,6 @@ bool assay_same_class(double a, double b)
     return true;
 }
 
-static void compare_row(int64_t n, const float *a, const float *b,
-                        struct assay_row *row)
-{
-    double d2 = 0, a2 = 0, b2 = 0, dot = 0, sum = 0;
-    *row = (struct assay_row){ .max_c = -1, .mismatched_c = -1 };
-    for (int64_t c = 0; c < n; c++) {
-        double x = a[c], y = b[c], d = fabs(x - y);
-        if (isfinite(x) && isfinite(y)) {
-            d2 += d * d;
-            a2 += x * x;
-            b2 += y * y;
-            dot += x * y;
-            sum += d;
-            if (row->max_c < 0 || d > row->max_abs) {
-                row->max_abs = d;
-                row->max_c = c;
-                if (!row->mismatched) {
-                    row->max_a = x;
-                    row->max_b = y;
-                }
-            }
-            continue;
-        }
-        row->nonfinite_a += !isfinite(x);
-        row->nonfinite_b += !isfinite(y);
-        if (!assay_same_class(x, y) && row->mismatched++ == 0) {
-            row->mismatched_c = c;
-            row->max_a = x;
-            row->max_b = y;
-        }
-    }
-    row->distance = sqrt(d2);
-    row->norm_a = sqrt(a2);
-    row->norm_b = sqrt(b2);
-    row->dot = dot;
-    row->sum_abs = sum;
-}
-
-void assay_rows_compare(const struct assay_problem *p, const float *a,
-                        const float *b, struct assay_row *rows)
-{
-    for (int64_t n = 0; n < p->b; n++)
-        for (int64_t i = 0; i < p->nq; i++)
-            for (int64_t h = 0; h < p->hq; h++) {
-                int64_t at = assay_row_offset(p->nq, p->hq, p->dv, n, i, h);
-                compare_row(p->dv, a + at, b + at,
-                            &rows[(n * p->hq + h) * p->nq + i]);
-            }
-}
-
 static double cosine(double dot, double norm_a, double norm_b)
 {
     if (norm_a == 0 || norm_b == 0)
@@ -195,40 +145,4 @@ void assay_distance(const struct assay_problem *p, const struct assay_row *rows,
         out->lse_max = out->lse_mean = NAN;
     if (out->mismatched)
         spoil(out);
-}
-
-static const double OUTPUT_ULPS = 1.5;
-
-void assay_rows_measure(const struct assay_problem *p,
-                        const struct assay_format *out, const float *c,
-                        const float *e, const float *x, const float *bound,
-                        struct assay_row *ce, struct assay_row *ex,
-                        struct assay_row *cx, struct assay_row_beyond *beyond)
-{
-    assay_rows_compare(p, c, e, ce);
-    assay_rows_compare(p, e, x, ex);
-    assay_rows_compare(p, c, x, cx);
-    for (int64_t r = 0; r < assay_problem_rows(p); r++) {
-        struct assay_place at = assay_row_place(p, r);
-        int64_t o = assay_row_offset(p->nq, p->hq, p->dv, at.b, at.i, at.h);
-        double s2 = 0, r2 = 0;
-        beyond[r] = (struct assay_row_beyond){ .bound_c = -1 };
-        for (int64_t i = o; i < o + p->dv; i++) {
-            if (!isfinite(c[i]) || !isfinite(e[i]))
-                continue;
-            float large = fabsf(c[i]) > fabsf(e[i]) ? c[i] : e[i];
-            double u = OUTPUT_ULPS * assay_format_ulp(out, large);
-            double d = fabs((double)c[i] - e[i]) - u;
-            d = d > 0 ? d : 0;
-            s2 += d * d;
-            r2 += u * u;
-            double part = d == 0 || !bound ? 0 : d / bound[i];
-            if (part > beyond[r].bound_part) {
-                beyond[r].bound_part = part;
-                beyond[r].bound_c = i - o;
-            }
-        }
-        beyond[r].beyond = sqrt(s2);
-        beyond[r].rounding = sqrt(r2);
-    }
 }

@@ -60,7 +60,7 @@ static void expect_spoilt(const struct assay_distance *d)
 
 /* NaN fails "error > tolerance". MIOpen #1400; RALFit #138; OpenFAST #1156.
  * As four rows of one channel and as one row of four. */
-START_TEST(nan_anywhere)
+START_TEST(b46_nan_anywhere)
 {
     static const struct {
         float out[4];
@@ -152,7 +152,7 @@ END_TEST
 
 /* ---- zeros and dilution: KernelBench #165; aiter #5032 ---- */
 
-START_TEST(zeros_do_not_pass)
+START_TEST(b48_zeros_do_not_pass)
 {
     enum { N = 393216 };
     float *ref = must_alloc(N, sizeof *ref), *out = must_alloc(N, sizeof *out);
@@ -171,7 +171,7 @@ START_TEST(zeros_do_not_pass)
 }
 END_TEST
 
-START_TEST(dead_rows_are_seen)
+START_TEST(b48_dead_rows_are_seen)
 {
     const struct assay_problem p = rows_of(64, 4);
     float ref[256], out[256];
@@ -193,7 +193,7 @@ END_TEST
 
 /* ---- cosine: burn #5584; pytorch #51912; langchain #31496; apex #211 ---- */
 
-START_TEST(degenerate_cosines)
+START_TEST(b50_degenerate_cosines)
 {
     const float none[2] = { 0, 0 }, one[2] = { 1, 1 };
     const float huge[2] = { 2.0775e38f, 3.0262e38f };
@@ -240,7 +240,7 @@ END_TEST
 
 /* ---- sums: numpy #22956, #8869 ---- */
 
-START_TEST(long_sums)
+START_TEST(b51_long_sums)
 {
     enum { N = (1 << 24) + 1024, DV = 1024 };
     float *a = must_alloc(N, sizeof *a), *b = must_alloc(N, sizeof *b);
@@ -413,15 +413,15 @@ int main(void)
     Suite *suite = suite_create("metrics");
     TCase *c = tcase_create("metrics");
     tcase_set_timeout(c, 60);
-    tcase_add_test(c, nan_anywhere);
+    tcase_add_test(c, b46_nan_anywhere);
     tcase_add_test(c, classes);
     tcase_add_test(c, first_mismatch_wins);
     tcase_add_test(c, row_of_a_mismatch);
-    tcase_add_test(c, zeros_do_not_pass);
-    tcase_add_test(c, dead_rows_are_seen);
-    tcase_add_test(c, degenerate_cosines);
+    tcase_add_test(c, b48_zeros_do_not_pass);
+    tcase_add_test(c, b48_dead_rows_are_seen);
+    tcase_add_test(c, b50_degenerate_cosines);
     tcase_add_test(c, cosine_stays_in_range);
-    tcase_add_test(c, long_sums);
+    tcase_add_test(c, b51_long_sums);
     tcase_add_test(c, worst_places);
     tcase_add_test(c, figures);
     tcase_add_test(c, head_range);

@@ -4,7 +4,8 @@ check_programs_ref = \
 	tests/check_attention tests/check_audit tests/check_blas \
 	tests/check_block tests/check_captured tests/check_distribution \
 	tests/check_error tests/check_kernel_outputs tests/check_merge \
-	tests/check_metrics tests/check_n_eff tests/check_operand \
+	tests/check_metrics tests/check_metrics_rows \
+	tests/check_metrics_narrow tests/check_n_eff tests/check_operand \
 	tests/check_pack tests/check_problem tests/check_problem_line \
 	tests/check_quantize tests/check_quantize_vectors tests/check_random \
 	tests/check_recipe tests/check_recipe_bounds \
@@ -47,6 +48,19 @@ tests_check_metrics_SOURCES = tests/check_metrics.c tests/check_values.c \
 tests_check_metrics_CPPFLAGS = $(tests_cppflags)
 tests_check_metrics_CFLAGS = $(tests_cflags)
 tests_check_metrics_LDADD = $(tests_ref) -lm
+
+tests_check_metrics_rows_SOURCES = tests/check_metrics_rows.c \
+	tests/check_values.c tests/check_assay.c
+tests_check_metrics_rows_CPPFLAGS = $(tests_cppflags)
+tests_check_metrics_rows_CFLAGS = $(tests_cflags)
+tests_check_metrics_rows_LDADD = $(tests_ref) -lm
+
+# The loops of a machine without wide registers, on any.
+tests_check_metrics_narrow_SOURCES = $(tests_check_metrics_rows_SOURCES) \
+	ref/metrics_rows.c
+tests_check_metrics_narrow_CPPFLAGS = $(tests_cppflags) -DASSAY_CLONES=
+tests_check_metrics_narrow_CFLAGS = $(tests_cflags) -fno-trapping-math
+tests_check_metrics_narrow_LDADD = $(tests_ref) -lm
 
 tests_check_pack_SOURCES = tests/check_pack.c tests/check_values.c \
 	tests/check_assay.c

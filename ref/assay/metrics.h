@@ -65,8 +65,10 @@ struct assay_row_beyond {
 };
 
 /* The rows of C against E, E against X and C against X in one walk, for an
- * output format. bound may be NULL, then no part is used. 0 / 0 is 0, more
- * over 0 infinite. */
+ * output format; each is that of assay_rows_compare() to the bit. Where C or E
+ * is not finite, neither rounding nor anything beyond it is counted. bound is
+ * [b, nq, hq, dv] and may be NULL, then no part is used. 0 / 0 is 0, more over
+ * 0 infinite; a bound that is NaN or below 0 counts as 0. */
 ASSAY_API void assay_rows_measure(const struct assay_problem *p,
                                   const struct assay_format *out,
                                   const float *c, const float *e,
