@@ -355,7 +355,7 @@ static void say(const struct looking *l, const struct hypothesis *h,
         if (l->classes[c] > 0 && (enum cause)c == out->cause && l->n == 0)
             append(out, " (%" PRId64 " rows)", l->classes[c]);
         else if (l->classes[c] > 0)
-            append(out, "; %s in %" PRId64 " rows", causes[c].name,
+            append(out, "; %s (%" PRId64 " rows)", causes[c].name,
                    l->classes[c]);
 }
 

@@ -143,7 +143,8 @@ static void tell_where(const struct view *v, const struct location *where,
     e->rows_failing = where->failing;
     e->heads_as_whole = v->heads_as_whole;
     if (where->failing == 0) {
-        snprintf(e->where, sizeof e->where, "no row is beyond a limit of rows");
+        snprintf(e->where, sizeof e->where,
+                 "no row of O or LSE is beyond its limit");
         return;
     }
     snprintf(e->where, sizeof e->where, "%s", where->sentence);
@@ -198,7 +199,8 @@ static enum assay_status look_where(struct view *v, struct explanation *e,
                                      v->q,
                                      v->k,
                                      v->v,
-                                     v->p->softmax_scale };
+                                     v->p->softmax_scale,
+                                     v->in->candidate->o_unwritten };
     if (st != ASSAY_OK || (st = locate(&in, &where, err)) != ASSAY_OK)
         return st;
     tell_where(v, &where, e);
@@ -212,13 +214,18 @@ static void tell_lse(const struct view *v, const struct diagnosis *d,
 {
     const struct gate_result *gates = v->in->result->gates;
     const bool heads = !gates[GATE_LSE_RMS].pass || !gates[GATE_LSE_MEAN].pass;
+    const int64_t unwritten = v->in->candidate->lse_unwritten;
     e->lse_rows_wrong = d->wrong + d->not_finite;
     e->lse_slope = d->slope;
     e->lse_offset = d->offset;
     e->lse_off = d->was;
     e->lse_left = d->left;
     snprintf(e->lse_cause, sizeof e->lse_cause, "%s", d->name);
-    if (d->cause != CAUSE_RIGHT)
+    if (d->cause == CAUSE_NAN && unwritten >= d->not_finite) {
+        snprintf(e->lse_cause, sizeof e->lse_cause, "not written");
+        snprintf(e->lse, sizeof e->lse, "not written in %" PRId64 " rows",
+                 unwritten);
+    } else if (d->cause != CAUSE_RIGHT)
         snprintf(e->lse, sizeof e->lse, "%s", d->text);
     else if (heads)
         snprintf(e->lse, sizeof e->lse,
