@@ -134,8 +134,8 @@ int term_width(FILE *out)
                : 0;
 }
 
-/* The first that is set counts, as in setlocale(), which nothing here calls:
- * it could change how numbers are written. */
+/* The first of them that is set counts, as for the C library. It is not asked:
+ * a locale of its own could change how numbers are written. */
 bool term_utf8(FILE *out)
 {
     static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
