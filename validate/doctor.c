@@ -350,7 +350,8 @@ static void say(const struct looking *l, const struct hypothesis *h,
         append(out, " (%" PRId64 " rows, %.2g nats off, %.1g left)", out->wrong,
                out->was, out->left);
     if (out->cause == CAUSE_UNEXPLAINED && l->n > 0)
-        append(out, "; C is about %.4g E %+.4g", out->slope, out->offset);
+        append(out, "; it is about %.4g times the right one %+.4g", out->slope,
+               out->offset);
     for (int c = CAUSE_NAN; c < CAUSES; c++)
         if (l->classes[c] > 0 && (enum cause)c == out->cause && l->n == 0)
             append(out, " (%" PRId64 " rows)", l->classes[c]);
