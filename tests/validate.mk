@@ -22,7 +22,7 @@ tests_check_mutation_CFLAGS = $(tests_cflags)
 tests_check_mutation_LDADD = validate/libvalidate.la $(tests_golden)
 
 program_tests = \
-	tests/faulty.test tests/hygiene.test tests/own_kernel.test \
+	tests/explain.test tests/faulty.test tests/hygiene.test tests/own_kernel.test \
 	tests/prove.test tests/readme.test tests/recipes.test \
 	tests/shapes.test tests/record.test tests/report.test
 TESTS += $(program_tests)
