@@ -117,6 +117,7 @@ static enum assay_status make(struct draw *draw, enum assay_distribution_id id,
     case ASSAY_DISTRIBUTION_LATEPEAK: return draw_hot_keys(draw, true, err);
     case ASSAY_DISTRIBUTION_MAXSTAIR: return draw_maxstair(draw, err);
     case ASSAY_DISTRIBUTION_TIEBREAK: return draw_tiebreak(draw, err);
+    case ASSAY_DISTRIBUTION_NEEDLE: draw_needle(draw); return ASSAY_OK;
     default:
         for (int i = 0; i < DRAW_OPERANDS; i++)
             draw_rows(draw, i, true, scale_row, &by);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "assay/memory.h"
+#include "assay/metrics.h"
 #include "assay/random.h"
 #include "draw.h"
 

@@ -74,4 +74,7 @@ enum assay_status draw_hot_keys(struct draw *draw, bool last,
 enum assay_status draw_maxstair(struct draw *draw, struct assay_error *err);
 enum assay_status draw_tiebreak(struct draw *draw, struct assay_error *err);
 
+/* distribution_needle.c */
+void draw_needle(struct draw *draw);
+
 #endif

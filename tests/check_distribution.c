@@ -377,6 +377,49 @@ START_TEST(tiebreak)
 }
 END_TEST
 
+/* The key that a query looks for, by hand; the second of two heads looks for
+ * the next of those that are seen too, both for the first that is not. */
+static void needle_at(struct assay_problem p, const int64_t *wanted)
+{
+    struct tensors t = make("needle", &p, 7, ASSAY_F32, 2);
+    for (int64_t i = 0; i < p.nq; i++)
+        for (int64_t h = 0; h < p.hq; h++)
+            for (int64_t j = 0; j < p.nk; j++) {
+                const int64_t seen =
+                    p.mask == ASSAY_MASK_NONE ? p.nk : i + 1 + p.nk - p.nq;
+                const double s = dot(128, row(t.q, p.nq, p.hq, 128, 0, i, h),
+                                     row(t.k, p.nk, p.hk, 128, 0, j, h / 2)) /
+                                 sqrt(128);
+                const bool next =
+                    h % 2 && seen > 1 && j == (wanted[i] + 1) % seen;
+                if (seen > 0 && (j == wanted[i] || next || j == seen))
+                    ck_assert_double_eq_tol(s, 10,
+                                            h % 2 || seen < p.nk ? 3 : 1e-4);
+                else if (seen > 0)
+                    ck_assert_double_lt(s, 6);
+            }
+    tensors_free(&t);
+}
+
+/* Every key is looked for, the first and the last also where there are fewer
+ * queries. */
+START_TEST(needle)
+{
+    struct assay_problem p = square(1, 4, 2, 5, 128);
+    needle_at(p, (const int64_t[]){ 0, 1, 2, 3, 4 });
+    p.mask = ASSAY_MASK_CAUSAL;
+    needle_at(p, (const int64_t[]){ 0, 1, 2, 3, 4 });
+    p.nq = 3;
+    needle_at(p, (const int64_t[]){ 0, 2, 4 });
+    p.nq = 1;
+    needle_at(p, (const int64_t[]){ 4 });
+    p.nq = 7; /* the first two see nothing */
+    needle_at(p, (const int64_t[]){ 0, 0, 0, 1, 2, 3, 4 });
+    p.mask = ASSAY_MASK_NONE;
+    needle_at(p, (const int64_t[]){ 0, 0, 1, 2, 2, 3, 4 });
+}
+END_TEST
+
 static double mean_n_eff(const char *name, int64_t h, int64_t n, int64_t every)
 {
     const struct assay_problem p = square(1, h, h, n, 128);
@@ -492,6 +535,7 @@ int main(void)
     tcase_add_loop_test(t, hot_keys, 0, 2);
     tcase_add_test(t, maxstair);
     tcase_add_test(t, tiebreak);
+    tcase_add_test(t, needle);
     tcase_add_test(t, n_eff);
     tcase_add_loop_test(t, refused, 0, (int)(sizeof bad / sizeof *bad));
     tcase_add_test(t, other_words);

@@ -11,10 +11,9 @@
 /* Rooms for one subject: what a mutation made, and each head's figures. */
 struct bench {
     struct subject s;
-    float *o, *honest; /* honest: E in the output format */
+    float *o;
     double *lse;
-    struct assay_row *rows;
-    double *moved;         /* [b, hq], in jitters */
+    double *moved; /* [b, hq]: the worst row, as a part of what is honest */
     const uint32_t *gates; /* [b, hq], the result's */
     bool *swept;           /* [b, hq]: observable at the largest strength */
     struct result result;
@@ -24,9 +23,7 @@ static void bench_free(struct bench *b)
 {
     subject_free(&b->s);
     assay_free(b->o);
-    assay_free(b->honest);
     assay_free(b->lse);
-    assay_free(b->rows);
     assay_free(b->moved);
     result_free(&b->result);
     assay_free(b->swept);
@@ -57,48 +54,69 @@ static enum assay_status bench_new(struct bench *b, struct assay_error *err)
     if ((st = subject_begin(&b->s, err)) != ASSAY_OK ||
         (st = assay_alloc("a mutant's O", n, sizeof *b->o, &b->o, err)) !=
             ASSAY_OK ||
-        (st = assay_alloc("an honest O", n, sizeof *b->honest, &b->honest,
-                          err)) != ASSAY_OK ||
         (st = assay_alloc("a mutant's LSE", rows, sizeof *b->lse, &b->lse,
-                          err)) != ASSAY_OK ||
-        (st = assay_alloc("row figures", rows, sizeof *b->rows, &b->rows,
                           err)) != ASSAY_OK ||
         (st = assay_alloc("head figures", heads_of(b), sizeof *b->moved,
                           &b->moved, err)) != ASSAY_OK ||
         (st = assay_alloc("head figures", heads_of(b), sizeof *b->swept,
                           &b->swept, err)) != ASSAY_OK)
         return st;
-    round_to(b, b->s.e->o, b->honest);
     return ASSAY_OK;
 }
 
 /* ---- one mutation at one strength ---- */
 
-/* What of a mutation is more than an honest kernel may do: before O is
- * rounded, since rounding turns the smallest change of a word into one of an
- * ulp; and only where a rounded word or an LSE is another one. `rows` holds
- * the mutant's O before rounding against E, m->o is rounded. */
-static void see(struct bench *b, const struct mutant *m)
+/* d as a part of what honest kernels may be off by. Of this table alone, not
+ * of the gates' limits: a gate that lets more through lets mutations escape. */
+static double part_of_honest(double d, double jitters, double bar)
 {
-    const struct assay_problem *p = &b->s.c->problem;
-    const struct assay_answer *e = b->s.e;
-    const bool bytes = m->left.guard_bytes || m->left.input_bytes;
-    const size_t width = (size_t)p->dv * sizeof *m->o;
+    return part_used(d, jitters > 0 && bar > jitters ? bar : jitters);
+}
+
+/* How far the mutant's worst row is off, rounding taken off. */
+static void see(struct bench *b, const struct candidate *left,
+                const struct sketch *s)
+{
+    const int64_t nq = s->problem.nq;
+    const bool bytes = left->guard_bytes || left->input_bytes;
     for (int64_t bh = 0; bh < heads_of(b); bh++)
         b->moved[bh] = bytes ? INFINITY : 0;
-    for (int64_t r = 0; r < assay_problem_rows(p); r++) {
-        double *moved = &b->moved[r / p->nq], o = 0, lse = 0;
-        const int64_t at = mutant_row(m, r);
-        if (memcmp(m->o + at, b->honest + at, width) != 0)
-            o = b->rows[r].mismatched
-                    ? INFINITY
-                    : part_used(b->rows[r].distance, e->jitter.o[r]);
-        if (!assay_same_class(m->lse[r], e->lse[r]))
-            lse = INFINITY;
-        else if (isfinite(m->lse[r]) && (float)m->lse[r] != (float)e->lse[r])
-            lse = part_used(fabs(m->lse[r] - e->lse[r]), e->jitter.lse[r]);
-        *moved = assay_worst(assay_worst(*moved, o), lse);
+    for (int64_t r = 0; r < assay_problem_rows(&s->problem); r++) {
+        double o = INFINITY, lse = INFINITY, *moved = &b->moved[r / nq];
+        if (s->ce[r].mismatched == 0)
+            o = part_of_honest(s->beyond[r].beyond,
+                               ASSAY_JITTERS_O * (double)s->jitter_o[r],
+                               s->bar_o[r / nq]);
+        if (assay_same_class(s->lse_c[r], s->lse_e[r]))
+            lse = isfinite(s->lse_e[r])
+                      ? part_of_honest(
+                            fabs(judge_lse_off(s->lse_c[r], s->lse_e[r])),
+                            ASSAY_JITTERS_LSE * (double)s->jitter_lse[r],
+                            s->bar_lse[r / nq])
+                      : 0;
+        *moved = assay_worst(*moved, assay_worst(o, lse));
     }
+}
+
+static enum assay_status judge_mutant(struct bench *b,
+                                      const struct candidate *left,
+                                      struct assay_error *err)
+{
+    const struct yardstick against = { &b->s.c->problem, b->s.e, b->s.x };
+    struct limit limits[GATES];
+    struct sketch sketch;
+    enum assay_status st = sketch_make(&against, left, &sketch, err);
+    if (st != ASSAY_OK)
+        return st;
+    see(b, left, &sketch);
+    result_free(&b->result);
+    b->result =
+        (struct result){ .recipe = b->s.e->recipe, .problem = b->s.c->problem };
+    limits_default(limits);
+    st = judge_sketch(&sketch, limits, &b->result, err);
+    b->gates = b->result.heads_gates;
+    sketch_free(&sketch);
+    return st;
 }
 
 /* Fills the bench's moved and gates. */
@@ -119,24 +137,19 @@ static enum assay_status try(struct bench *b, const struct mutation *mutation,
     *applies = m.applies;
     if (st != ASSAY_OK || !m.applies)
         return st;
-    assay_rows_compare(p, m.o, e->o, b->rows);
     if (!m.rounded)
         round_to(b, m.o, m.o);
-    see(b, &m);
     for (int64_t r = 0; r < assay_problem_rows(p); r++)
         m.lse[r] = (float)m.lse[r];
     m.left.o = m.o;
     m.left.lse = m.lse;
-    result_free(&b->result);
-    b->result = (struct result){ .recipe = e->recipe, .problem = *p };
-    st = judge(&(struct yardstick){ p, e, b->s.x }, &m.left, &b->result, err);
-    b->gates = b->result.heads_gates;
-    return st;
+    return judge_mutant(b, &m.left, err);
 }
 
+/* What a gate sees can be seen, by whatever it looks at. */
 static bool is_observable(const struct bench *b, int64_t bh)
 {
-    return !(b->moved[bh] <= 1);
+    return !(b->moved[bh] <= 1) || b->gates[bh] != 0;
 }
 
 static void count(const struct bench *b, bool honest, struct proof *out)

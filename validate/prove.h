@@ -10,8 +10,9 @@
 #include "validate/mutation.h"
 
 /* One mutation of one recipe's answer on one case. Counts are of heads. A head
- * is observable where a row of O or an LSE moved by more than its jitter, or
- * its class changed, and something of that is left after rounding. */
+ * is observable where a row of O or an LSE moved by more than honest kernels
+ * do (ASSAY_JITTERS_O and ASSAY_JITTERS_LSE times its jitter, beside what
+ * rounding costs), where its class changed, or where a gate rejects it. */
 struct proof {
     enum mutation_id mutation;
     size_t case_index; /* in the run's cases */
@@ -22,9 +23,9 @@ struct proof {
     int64_t by[GATES]; /* the same for each gate */
     struct assay_place escaped_at; /* the observable head that no gate rejects
                                       and that moved most; h = -1 */
-    double escaped_moved;          /* there, in jitters */
-    double unseen_moved; /* most of what moved in heads not observable */
-    char reason[320];    /* HONEST: why it is rejected */
+    double escaped_moved; /* there, as a part of what honest kernels do */
+    double unseen_moved;  /* the same, most in heads not observable */
+    char reason[320];     /* HONEST: why it is rejected */
     /* with a sweep: the smallest strength from which on every head is
      * rejected, by each gate and (at GATES) by any; NaN where that is not so
      * even at the largest. */

@@ -219,7 +219,7 @@ static void print_bad(const struct prove_run *run, const struct proof *x,
         fprintf(to,
                 "escapes in %" PRId64 " of %" PRId64
                 " heads where it can be seen, at most at head %" PRId64
-                ", %.3g jitters off\n",
+                ", %.3g times what honest kernels move\n",
                 proof_bad(x), x->observable, x->escaped_at.h, x->escaped_moved);
     fprintf(to, "    %s\n", again);
 }
@@ -254,8 +254,9 @@ bool prove_table(const struct prove_run *run, bool markdown, FILE *to)
     bool ok = matrix(run, markdown, to);
     ok &= honest(run, markdown, to);
     ok &= resolution(run, markdown, to);
-    fputs("SEEN: heads in which a row of O or an LSE moves by more than its "
-          "jitter;\nUNSEEN MOVED: the most in the other heads, in jitters\n",
+    fputs("SEEN: heads in which a row of O or an LSE moves by more than in "
+          "honest kernels;\nUNSEEN MOVED: the most in the other heads, as a "
+          "part of that\n",
           to);
     for (size_t i = 0; i < run->count; i++)
         if (proof_bad(&run->proofs[i]) > 0)

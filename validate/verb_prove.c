@@ -76,7 +76,7 @@ static const struct argp argp = {
     "that are right are changed in every way a kernel goes wrong, and each "
     "change must be rejected; variants that an honest kernel may have must be "
     "accepted. Heads count one by one. A change that moves no row of a head by "
-    "more than its jitter cannot be seen there, and is told.\v"
+    "more than in honest kernels cannot be seen there, and is told.\v"
     "Exit status 0: every change that can be seen is rejected, and no honest "
     "variant is; 1: one escaped, or an honest variant is rejected; 2: usage or "
     "a bad file.\n\n"
