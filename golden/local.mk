@@ -20,6 +20,8 @@ golden_libgolden_la_SOURCES = \
 	golden/npy_type.def golden/plot.c golden/plot.h \
 	golden/plot_cells.c golden/plot_points.c golden/plot_script.h \
 	golden/provenance.c golden/provenance.h golden/recipe_file.c \
+	golden/explanation.c golden/explanation.def golden/explanation.h \
+	golden/explanation_map.def \
 	golden/recipe_file.h golden/run_array.def golden/run_beyond.def \
 	golden/run_count.def golden/run_fact.def golden/run_file.h \
 	golden/run_file_read.c golden/run_file_write.c golden/run_json.c \

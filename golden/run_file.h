@@ -7,6 +7,7 @@
 #ifndef ASSAY_RUN_FILE_H
 #define ASSAY_RUN_FILE_H
 
+#include "golden/explanation.h"
 #include "golden/sketch.h"
 
 /* NULL: not said. */
@@ -27,6 +28,7 @@ struct run_result {
     double seconds;
     bool ran; /* there is a sketch */
     struct sketch sketch;
+    struct explanation *why; /* of a wrong one; or NULL */
 };
 
 /* -- writing; as sets are -- */

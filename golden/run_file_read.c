@@ -23,6 +23,7 @@ void run_result_free(struct run_result *r)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free((void *)texts[i]);
     sketch_free(&r->sketch);
+    explanation_free(r->why);
     *r = (struct run_result){ 0 };
 }
 
@@ -395,7 +396,12 @@ static enum assay_status read_head(const char *path, hid_t group,
     out->ran = ran != 0;
     out->sketch =
         (struct sketch){ .problem = out->problem, .recipe = out->recipe };
-    return out->ran ? read_counts(path, group, &out->sketch, err) : ASSAY_OK;
+    if (!out->ran)
+        return ASSAY_OK;
+    st = read_counts(path, group, &out->sketch, err);
+    return st == ASSAY_OK ? explanation_read(path, group, &out->problem,
+                                             &out->why, err)
+                          : st;
 }
 
 static enum assay_status read_result(const struct run_file *run, size_t i,

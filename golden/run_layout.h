@@ -50,4 +50,15 @@ struct h5_shape run_array_shape(const struct assay_problem *p,
 /* Names of columns with a space between, as the attribute says them. */
 void run_columns_text(const struct run_columns *c, char *text, size_t size);
 
+/* As the group "explanation" of a result's; nothing where e is NULL. */
+enum assay_status explanation_write(const char *path, hid_t in,
+                                    const struct explanation *e,
+                                    struct assay_error *err);
+/* *out is NULL where there is none. ASSAY_FORMAT for a map that is not one of
+ * that problem. */
+enum assay_status explanation_read(const char *path, hid_t in,
+                                   const struct assay_problem *p,
+                                   struct explanation **out,
+                                   struct assay_error *err);
+
 #endif

@@ -94,10 +94,10 @@ static int utf8_bytes(const unsigned char *c)
         if (c[i] < 0x80 || c[i] >= 0xc0)
             n = 0;
     /* longer than it need be, half of a UTF-16 pair, past U+10FFFF */
-    if ((n == 3 && ((c[0] == 0xe0 && c[1] < 0xa0) ||
-                    (c[0] == 0xed && c[1] >= 0xa0))) ||
-        (n == 4 && ((c[0] == 0xf0 && c[1] < 0x90) ||
-                    (c[0] == 0xf4 && c[1] >= 0x90))))
+    if ((n == 3 &&
+         ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] >= 0xa0))) ||
+        (n == 4 &&
+         ((c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] >= 0x90))))
         return 0;
     return n;
 }
@@ -124,6 +124,27 @@ void term_plain(char *text)
             *to++ = *from++;
     }
     *to = '\0';
+}
+
+int term_width(FILE *out)
+{
+    struct winsize size;
+    return isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0
+               ? size.ws_col
+               : 0;
+}
+
+/* The first of them that is set counts, as for the C library. It is not asked:
+ * a locale of its own could change how numbers are written. */
+bool term_utf8(FILE *out)
+{
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+    const char *locale = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!locale || !*locale)
+            locale = getenv(names[i]);
+    return isatty(fileno(out)) && locale &&
+           (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8"));
 }
 
 bool term_colour(FILE *out)
@@ -252,9 +273,8 @@ static void cut_long(struct table *t, size_t need, size_t have)
  * texts cut to LEAST_LONG; then cuts those as far as needed. */
 static void fit(struct table *t, FILE *out)
 {
-    struct winsize size;
-    if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &size) != 0 ||
-        size.ws_col == 0)
+    const size_t width = (size_t)term_width(out);
+    if (width == 0)
         return;
     size_t need = t->n - 1, spare = 0;
     for (size_t i = 0; i < t->n; i++) {
@@ -262,13 +282,13 @@ static void fit(struct table *t, FILE *out)
         if ((t->flags[i] & COLUMN_LONG) && t->widths[i] > LEAST_LONG)
             spare += t->widths[i] - LEAST_LONG;
     }
-    for (size_t i = t->n; i-- > 0 && need > size.ws_col + spare;)
+    for (size_t i = t->n; i-- > 0 && need > width + spare;)
         if ((t->flags[i] & COLUMN_EXTRA)) {
             struct libscols_column *c = scols_table_get_column(t->own, i);
             scols_column_set_flags(c, SCOLS_FL_HIDDEN);
             need -= t->widths[i] + 1;
         }
-    cut_long(t, need, size.ws_col);
+    cut_long(t, need, width);
 }
 
 bool table_print(struct table *t, FILE *out)

@@ -65,6 +65,12 @@ static inline const char *plural(int64_t n)
     return n == 1 ? "" : "s";
 }
 
+/* Columns of the terminal that a stream goes to; 0 where it goes to none. */
+int term_width(FILE *out);
+
+/* Whether it shows more than ASCII. */
+bool term_utf8(FILE *out);
+
 /* Whether stdout takes colour. */
 bool term_colour(FILE *out);
 

@@ -6,6 +6,7 @@
  */
 #include "attention_run.h"
 
+#include <cstring>
 #include <unistd.h>
 
 namespace fault {
@@ -53,6 +54,36 @@ struct scale_twice : right {
     }
 
     static double softmax_scale(double scale) { return scale * scale; }
+};
+
+struct scale_missing : right {
+    static const char *problem(const assay_kernel_job *job)
+    {
+        return job->softmax_scale == 1.0 ? "a scale of 1 need not be applied"
+                                         : nullptr;
+    }
+
+    static double softmax_scale(double) { return 1.0; }
+};
+
+struct rows_shifted : right {
+    static const char *problem(const assay_kernel_job *job)
+    {
+        return job->seqlen_q < 2 ? "there is no next query" : nullptr;
+    }
+
+    static void after(const assay_kernel_job *job)
+    {
+        const AttentionArgs a = attention_args(job);
+        const size_t element = a.o_is_f32 ? sizeof(float) : sizeof(uint16_t);
+        char *o = (char *)a.o.data;
+        for (int64_t b = 0; b < a.batch; b++)
+            for (int64_t i = 0; i + 1 < a.seqlen_q; i++)
+                for (int64_t h = 0; h < a.heads_q; h++)
+                    memcpy(o + element * a.o.offset(b, i, h),
+                           o + element * a.o.offset(b, i + 1, h),
+                           element * job->head_dim_v);
+    }
 };
 
 struct one_row_zero : right {

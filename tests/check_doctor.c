@@ -336,7 +336,7 @@ START_TEST(figures_are_right)
     ck_assert_int_eq(d.not_finite, 0);
     for (int64_t r = 0; r < a.rows; r++)
         a.c[r] = 3 * a.honest[r] - 2;
-    d = expect(&a, CAUSE_UNEXPLAINED, "C is about 3 E -2");
+    d = expect(&a, CAUSE_UNEXPLAINED, "it is about 3 times the right one -2");
     ck_assert_double_eq_tol(d.slope, 3, 1e-2);
     patient_free(&a);
 }

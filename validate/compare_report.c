@@ -12,6 +12,7 @@
 #include "golden/json.h"
 #include "golden/sheet.h"
 #include "validate/compare.h"
+#include "validate/report_explain.h"
 
 static const char *verdict_text(const struct compared_side *side)
 {
@@ -97,6 +98,37 @@ static bool print_verdicts(const struct comparison *c, bool markdown, FILE *out)
                                6,
                                verdict_cells };
     return print_section(&x, c, markdown, out);
+}
+
+/* Where B is wrong and A was not as wrong, as B's record says it. */
+static bool print_explanations(const struct comparison *c, bool markdown,
+                               FILE *out)
+{
+    const struct compared **pairs;
+    size_t n, told = 0;
+    const bool ok = compare_sorted(c, COMPARE_BY_VERDICT, SIZE_MAX, &pairs, &n,
+                                   NULL) == ASSAY_OK;
+    for (size_t i = 0; ok && i < n; i++) {
+        const struct run_result *b = pairs[i]->b.result;
+        const char *const names[] = { b->case_name, b->recipe->name,
+                                      b->kernel };
+        struct explained_line lines[2];
+        const size_t said = report_explained(b->why, lines);
+        fputs(said && markdown ? "- " : "", out);
+        for (size_t k = 0; said && k < 3; k++) {
+            sheet_text(out, markdown, names[k]);
+            fputs(k < 2 ? ", " : " in B:\n", out);
+        }
+        for (size_t k = 0; k < said; k++) {
+            fprintf(out, "%s%s: ", markdown ? "  " : "    ", lines[k].name);
+            sheet_text(out, markdown, lines[k].text);
+            fputs(markdown ? "  \n" : "\n", out);
+        }
+        told += said;
+    }
+    fputs(told ? "\n" : "", out);
+    free((void *)pairs);
+    return ok;
 }
 
 static void change_cells(struct sheet *s, const struct compared *c, int order)
@@ -221,6 +253,7 @@ static bool print_tables(const struct compare_report *r, FILE *out)
     fputs("\n", out);
     const bool ok = print_counts(c, markdown, out) &&
                     print_verdicts(c, markdown, out) &&
+                    print_explanations(c, markdown, out) &&
                     print_changes(c, r->worst, markdown, out) &&
                     print_times(c, r->worst, markdown, out);
     fprintf(out,
@@ -239,6 +272,9 @@ static void csv_side(struct csv *csv, const struct compared_side *side)
     csv_text(csv, verdict_text(side));
     csv_word(csv, side->result && side->result->ran ? side->result->sketch.bits
                                                     : NULL);
+    const struct explanation *why = side->result ? side->result->why : NULL;
+    csv_word(csv, why ? why->pattern : NULL);
+    csv_word(csv, why ? why->lse_cause : NULL);
     for (int f = 0; f < COMPARE_FIGURES; f++)
         csv_number(csv, side->figures[f]);
     csv_number(csv, seconds_of(side));
@@ -252,7 +288,8 @@ static void csv_head(struct csv *csv)
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         csv_text(csv, first[i]);
     for (char side = 'a'; side <= 'b'; side++) {
-        static const char *const keys[] = { "kernel", "verdict", "bits" };
+        static const char *const keys[] = { "kernel", "verdict", "bits",
+                                            "pattern", "lse_cause" };
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
             snprintf(key, sizeof key, "%c_%s", side, keys[i]);
             csv_text(csv, key);
@@ -332,6 +369,7 @@ static json_t *side_json(const struct compared_side *side)
     json_object_set_new(out, "reason", json_text(r->reason));
     json_object_set_new(out, "bits",
                         r->ran ? json_text(r->sketch.bits) : json_null());
+    json_object_set_new(out, "explanation", report_explanation_json(r->why));
     for (int f = 0; f < COMPARE_FIGURES; f++)
         json_object_set_new(out, compare_figure_get(f)->key,
                             json_number(side->figures[f]));

@@ -324,14 +324,14 @@ append(struct diagnosis *out, const char *format, ...)
     va_end(args);
 }
 
-static void append_name(struct diagnosis *out, const char *name,
-                        const char *what)
+static void fill_name(struct diagnosis *out, const char *name, const char *what)
 {
     const char *place = strstr(name, "%s");
     if (place)
-        append(out, "%.*s%s%s", (int)(place - name), name, what, place + 2);
+        snprintf(out->name, sizeof out->name, "%.*s%s%s", (int)(place - name),
+                 name, what, place + 2);
     else
-        append(out, "%s", name);
+        snprintf(out->name, sizeof out->name, "%s", name);
 }
 
 /* Cause, numbers, and classes that are wrong beside it. */
@@ -343,19 +343,20 @@ static void say(const struct looking *l, const struct hypothesis *h,
     if (out->cause == CAUSE_HEAD)
         snprintf(what, sizeof what, "%" PRId64 " in place of %" PRId64,
                  assay_row_place(l->p, l->rows[0].other).h, l->rows[0].at.h);
-    out->text[0] = '\0';
-    append_name(out, causes[out->cause].name, what);
-    append(out, ": %s", causes[out->cause].advice);
+    fill_name(out, causes[out->cause].name, what);
+    snprintf(out->text, sizeof out->text, "%s: %s", out->name,
+             causes[out->cause].advice);
     if (l->n > 0)
         append(out, " (%" PRId64 " rows, %.2g nats off, %.1g left)", out->wrong,
                out->was, out->left);
     if (out->cause == CAUSE_UNEXPLAINED && l->n > 0)
-        append(out, "; C is about %.4g E %+.4g", out->slope, out->offset);
+        append(out, "; it is about %.4g times the right one %+.4g", out->slope,
+               out->offset);
     for (int c = CAUSE_NAN; c < CAUSES; c++)
         if (l->classes[c] > 0 && (enum cause)c == out->cause && l->n == 0)
             append(out, " (%" PRId64 " rows)", l->classes[c]);
         else if (l->classes[c] > 0)
-            append(out, "; %s in %" PRId64 " rows", causes[c].name,
+            append(out, "; %s (%" PRId64 " rows)", causes[c].name,
                    l->classes[c]);
 }
 

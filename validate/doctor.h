@@ -50,7 +50,8 @@ struct diagnosis {
     int64_t rows;       /* those of them that were looked at */
     int64_t not_finite; /* other rows whose class is wrong */
     int64_t heads;      /* heads that have wrong rows of either kind */
-    char text[200];     /* cause, advice and numbers, for people */
+    char name[96];      /* the cause's, with its number */
+    char text[256];     /* cause, advice and numbers, for people */
 };
 
 /* Rows looked at: those that are wrong, up to DOCTOR_ROWS a head, evenly, first

@@ -123,6 +123,21 @@ enum assay_status heat_make(const struct locate_input *in, enum heat_kind kind,
     return ASSAY_OK;
 }
 
+void heat_narrow(struct heat *h, int64_t columns)
+{
+    while (h->columns > columns && h->columns > 1) {
+        const int64_t from = h->columns;
+        h->columns = (from + 1) / 2;
+        h->column_step *= 2;
+        for (int64_t r = 0; r < h->rows; r++)
+            for (int64_t c = 0; c < h->columns; c++) {
+                const double *two = &h->value[r * from + 2 * c];
+                h->value[r * h->columns + c] =
+                    2 * c + 1 < from ? assay_worst(two[0], two[1]) : two[0];
+            }
+    }
+}
+
 void heat_free(struct heat *heat)
 {
     assay_free(heat->value);

@@ -37,6 +37,10 @@ enum assay_status heat_make(const struct locate_input *in, enum heat_kind kind,
                             struct assay_error *err);
 void heat_free(struct heat *heat);
 
+/* Columns side by side are put together, their largest kept, until there are
+ * at most that many. */
+void heat_narrow(struct heat *heat, int64_t columns);
+
 /* Cells in a line of text of that width, for heat_make. */
 int64_t heat_columns_in(int width);
 

@@ -77,6 +77,8 @@ void result_free(struct result *r)
         sketch_free(r->rows);
     free(r->rows);
     r->rows = NULL;
+    explanation_free(r->why);
+    r->why = NULL;
     free(r->case_name);
     assay_free(r->heads_gates);
     r->case_name = NULL;

@@ -7,6 +7,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/doctor.c validate/doctor.def validate/doctor.h \
 	validate/doctor_offset.def validate/doctor_predict.c \
 	validate/doctor_predict.h validate/edit.c validate/edit.h \
+	validate/explain.c validate/explain.h \
 	validate/gate.def validate/gates.c validate/gates.h \
 	validate/gates_rows.c validate/gates_twin.c validate/heat.c \
 	validate/heat.def validate/heat.h validate/judge.c \
@@ -23,7 +24,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/prove_report.c validate/quarantine.c \
 	validate/quarantine.h validate/record.c validate/record.h \
 	validate/report.c validate/report.def validate/report.h \
-	validate/report_csv.c validate/report_file.c \
+	validate/report_csv.c validate/report_explain.c \
+	validate/report_explain.h validate/report_file.c \
 	validate/report_json.c validate/report_junit.c \
 	validate/report_reasons.c validate/report_table.c \
 	validate/result.h validate/run_case.c validate/run_case.h \

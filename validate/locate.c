@@ -283,6 +283,19 @@ static bool keys_may_tell(const struct location *out)
            id == PATTERN_STALE;
 }
 
+/* Of a gain of whole heads and of keys that count wrongly, what explains more
+ * stays; keys must leave half of what the gain does, for they fit to more. */
+static void choose_gain_or_keys(struct location *out)
+{
+    struct pattern *gain = &out->found[PATTERN_KIND_VALUES],
+                   *keys = &out->found[PATTERN_KIND_KEYS];
+    if ((gain->id != PATTERN_GAIN && gain->id != PATTERN_GAIN_HEAD) ||
+        keys->id == PATTERN_NONE)
+        return;
+    *(1 - keys->explained < 0.5 * (1 - gain->explained) ? gain : keys) =
+        (struct pattern){ .a = 0 };
+}
+
 static enum assay_status look(struct scene *s, struct location *out,
                               struct assay_error *err)
 {
@@ -310,6 +323,7 @@ static enum assay_status look(struct scene *s, struct location *out,
     if (out->found[PATTERN_KIND_KEYS].id &&
         out->found[PATTERN_KIND_VALUES].id == PATTERN_STALE)
         out->found[PATTERN_KIND_VALUES] = (struct pattern){ .a = 0 };
+    choose_gain_or_keys(out);
     return st;
 }
 

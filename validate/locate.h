@@ -68,6 +68,7 @@ struct locate_input {
      * all three or NULL. q [b, nq, hq, dk], k and v [b, nk, hk, dk or dv] */
     const float *q, *k, *v;
     double softmax_scale; /* that goes with q and k; nats per product */
+    int64_t unwritten;    /* elements of C that nobody wrote, NaN in C */
 };
 
 /* The larger of the parts used of O and LSE of row r; NaN is the largest. */

@@ -171,8 +171,14 @@ static bool find_not_finite(const struct scene *s, struct pattern *found)
         rows += here > 0;
         wrong++;
     }
-    *found = (struct pattern){ PATTERN_NOT_FINITE,          elements, 0, 0, 0,
-                               (double)rows / (double)wrong };
+    *found =
+        (struct pattern){ elements <= s->in->unwritten ? PATTERN_NOT_WRITTEN
+                                                       : PATTERN_NOT_FINITE,
+                          elements,
+                          0,
+                          0,
+                          0,
+                          (double)rows / (double)wrong };
     return found->explained >= LOCATE_COVERS;
 }
 

@@ -58,6 +58,7 @@ enum assay_status record_add(struct run_file_writer *w, const struct result *r,
         .problem = r->problem,
         .seconds = r->seconds,
         .ran = sketch != NULL,
+        .why = r->why,
     };
     if (sketch)
         one.sketch = *sketch;
@@ -111,6 +112,10 @@ enum assay_status record_judge(const struct run_file *run, size_t i,
     if (st == ASSAY_OK && from.ran) {
         limits_of(limits, out, own);
         st = judge_sketch(&from.sketch, own, out, err);
+        if (st == ASSAY_OK && out->verdict != VERDICT_PASS) {
+            out->why = from.why;
+            from.why = NULL;
+        }
         if (st == ASSAY_OK && rows)
             st = result_keep_rows(out, &from.sketch, err);
     }

@@ -34,6 +34,24 @@ static void distance_keys(struct csv *csv, const char *name)
 #include "golden/distance_figure.def"
 }
 
+static void explanation_keys(struct csv *csv)
+{
+#define EXPLANATION_KEY(member) csv_text(csv, "explanation_" #member);
+#define EXPLANATION_TEXT(member, bytes) EXPLANATION_KEY(member)
+#define EXPLANATION_COUNT(member) EXPLANATION_KEY(member)
+#define EXPLANATION_REAL(member) EXPLANATION_KEY(member)
+#include "golden/explanation.def"
+}
+
+static void explanation(struct csv *csv, const struct explanation *e)
+{
+#define EXPLANATION_TEXT(member, bytes) csv_word(csv, e ? e->member : NULL);
+#define EXPLANATION_COUNT(member) \
+    csv_number(csv, e && e->member >= 0 ? (double)e->member : NAN);
+#define EXPLANATION_REAL(member) csv_number(csv, e ? e->member : NAN);
+#include "golden/explanation.def"
+}
+
 static void head(struct csv *csv)
 {
     static const char *const first[] = {
@@ -61,6 +79,7 @@ static void head(struct csv *csv)
     distance_keys(csv, "build");
     distance_keys(csv, "recipe");
     distance_keys(csv, "total");
+    explanation_keys(csv);
     csv_word(csv, "repeat");
     csv_end_line(csv);
 }
@@ -137,6 +156,7 @@ static void line(struct csv *csv, const struct report *all,
     distance(csv, r->judged, &r->build);
     distance(csv, r->judged, &r->recipe_distance);
     distance(csv, r->judged, &r->total);
+    explanation(csv, r->why);
 }
 
 bool report_csv(const struct report *r, FILE *out)

@@ -8,7 +8,7 @@
 #include "golden/run_json.h"
 #include "validate/device.h"
 #include "validate/quarantine.h"
-#include "validate/report.h"
+#include "validate/report_explain.h"
 
 /* Of a limit in a file. */
 static void add_reason(json_t *gate, const struct limit *limit)
@@ -117,6 +117,7 @@ static json_t *result_json(const struct report *all, const struct result *r)
         json_object_set_new(distances, "total", json_distance(&r->total));
     }
     json_object_set_new(out, "distances", distances);
+    json_object_set_new(out, "explanation", report_explanation_json(r->why));
     json_object_set_new(out, "repeat", repeat_json(all, r));
     if (r->rows)
         json_object_set_new(out, "rows", run_rows_json(r->rows));

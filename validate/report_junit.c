@@ -20,7 +20,7 @@
 
 #include "golden/verb.h"
 #include "validate/quarantine.h"
-#include "validate/report.h"
+#include "validate/report_explain.h"
 
 struct junit {
     const struct report *r;
@@ -153,6 +153,9 @@ static char *details(const struct junit *j, const struct result *one)
         fprintf(out, "%" PRId64 " of %" PRId64 " heads fail%s\n",
                 one->heads_failed, one->heads,
                 one->heads_failed == 1 ? "s" : "");
+    struct explained_line lines[2];
+    for (size_t i = 0, n = report_explained(one->why, lines); out && i < n; i++)
+        fprintf(out, "%s: %s\n", lines[i].name, lines[i].text);
     if (out)
         fprintf(out, "repeat: %s\n", line);
     free(line);

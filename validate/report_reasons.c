@@ -10,12 +10,14 @@
 #include "golden/sheet.h"
 #include "golden/verb.h"
 #include "validate/quarantine.h"
-#include "validate/report.h"
+#include "validate/explain.h"
+#include "validate/report_explain.h"
 
 struct lines {
     const struct report *r;
     FILE *out;
     bool markdown;
+    struct report_maps maps;
 };
 
 static void say(const struct lines *l, const char *text)
@@ -70,7 +72,22 @@ static size_t cases_alike(const struct report *r, size_t i)
     return n;
 }
 
-static void say_reason(const struct lines *l, size_t i)
+/* Where it is wrong and what the LSE is. A record keeps that with the limits of
+ * its run. */
+static void say_explanation(const struct lines *l, const struct result *one)
+{
+    struct explained_line lines[2];
+    const size_t n = report_explained(one->why, lines);
+    const bool other = explanation_of_other_limits(one);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(l->out, "%s%s%s: ", l->markdown ? "  " : "    ", lines[i].name,
+                other && i == 0 ? ", by the limits of the run" : "");
+        say(l, lines[i].text);
+        fputc('\n', l->out);
+    }
+}
+
+static void say_reason(struct lines *l, size_t i)
 {
     const struct result *one = &l->r->results[i];
     const bool ran = verdict_get(one->verdict)->code != EXIT_NOTHING_RAN;
@@ -93,6 +110,7 @@ static void say_reason(const struct lines *l, size_t i)
         fprintf(l->out, "%s%" PRId64 " of %" PRId64 " heads fail%s\n",
                 l->markdown ? "  " : "    ", one->heads_failed, one->heads,
                 one->heads_failed == 1 ? "s" : "");
+    say_explanation(l, one);
     if (result_is_known(one)) {
         fputs(l->markdown ? "  known: " : "    known: ", l->out);
         say(l, one->known->tracker);
@@ -102,6 +120,20 @@ static void say_reason(const struct lines *l, size_t i)
     }
     if (ran)
         say_repeat(l, one);
+    if (!l->markdown)
+        report_map(&l->maps, i, l->out);
+}
+
+static void say_maps_left_out(const struct lines *l)
+{
+    const size_t n = l->maps.left_out;
+    if (n == 0)
+        return;
+    say_head(l, "note");
+    fprintf(l->out,
+            "%zu more map%s: a case has that of its worst result, a report at "
+            "most %d; `--case` and `--kernel` pick others\n",
+            n, n == 1 ? " is left out" : "s are left out", REPORT_MAPS);
 }
 
 static void say_note(const struct lines *l, const struct result *one,
@@ -187,11 +219,12 @@ static void say_promises(const struct lines *l)
 
 void report_reasons(const struct report *r, bool markdown, FILE *out)
 {
-    const struct lines l = { r, out, markdown };
+    struct lines l = { r, out, markdown, { .r = r } };
     say_promises(&l);
     for (size_t i = 0; i < r->count; i++) {
         say_reason(&l, i);
         say_notes(&l, &r->results[i]);
     }
+    say_maps_left_out(&l);
     say_coverage(&l);
 }

@@ -7,6 +7,7 @@
 
 #include "assay/metrics.h"
 #include "assay/recipe.h"
+#include "golden/explanation.h"
 
 enum verdict {
 #define ASSAY_VERDICT(id, name, code) VERDICT_##id,
@@ -83,6 +84,7 @@ struct result {
     int64_t heads, heads_failed;
     struct assay_distance build, recipe_distance, total;
     const struct quarantine_entry *known; /* or NULL */
+    struct explanation *why; /* of a verdict that is not pass; or NULL */
     struct sketch *rows; /* kept for a report that tells them; or NULL */
 };
 

@@ -10,6 +10,7 @@
 #include "golden/term.h"
 #include "golden/verb.h"
 #include "validate/device.h"
+#include "validate/explain.h"
 #include "validate/limits.h"
 #include "validate/quarantine.h"
 #include "validate/record.h"
@@ -237,6 +238,19 @@ static enum assay_status run_repeatedly(struct validate *v,
     return st;
 }
 
+/* A verdict stays what it is where there is no memory to say why. */
+static void look_into(const struct loaded *l, const struct candidate *candidate,
+                      const struct sketch *sketch, struct result *r)
+{
+    const struct explain_input in = { l->c, l->answer, candidate, sketch, r };
+    struct assay_error err;
+    if (r->verdict != VERDICT_PASS && explain(&in, &r->why, &err) != ASSAY_OK) {
+        const size_t n = strlen(r->notes);
+        snprintf(r->notes + n, sizeof r->notes - n, "%snot looked into: %s",
+                 n ? "; " : "", err.text);
+    }
+}
+
 static enum assay_status judge_one(struct validate *v, const struct loaded *l,
                                    const struct candidate *candidate,
                                    struct result *r, struct assay_error *err)
@@ -249,6 +263,8 @@ static enum assay_status judge_one(struct validate *v, const struct loaded *l,
         return st;
     limits_of(v->limits, r, limits);
     st = judge_sketch(&sketch, limits, r, err);
+    if (st == ASSAY_OK)
+        look_into(l, candidate, &sketch, r);
     if (st == ASSAY_OK)
         st = finish(v, r, &sketch, err);
     if (st == ASSAY_OK && v->o->rows)

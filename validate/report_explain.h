@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to the reports: what is said of a struct explanation.
+ */
+#ifndef ASSAY_REPORT_EXPLAIN_H
+#define ASSAY_REPORT_EXPLAIN_H
+
+#include "golden/json.h"
+#include "validate/report.h"
+
+/* Lines for people, and what each is called; how many there are. Texts are the
+ * explanation's, which may be NULL. */
+struct explained_line {
+    const char *name, *text;
+};
+size_t report_explained(const struct explanation *e,
+                        struct explained_line lines[2]);
+
+/* Text maps in a report for people: one of each case, that of the result whose
+ * worst row is the worst, and at most REPORT_MAPS. */
+enum { REPORT_MAPS = 8 };
+struct report_maps {
+    const struct report *r;
+    size_t printed, left_out;
+};
+/* The map of result i, if it is one of them; false when that failed. */
+bool report_map(struct report_maps *maps, size_t i, FILE *out);
+
+/* All members; null for no explanation. */
+json_t *report_explanation_json(const struct explanation *e);
+
+#endif
