@@ -11,6 +11,7 @@
 #include "config.h"
 #include "golden/names.h"
 #include "golden/verb.h"
+#include "validate/topics.h"
 
 static const struct verb {
     const char *name, *summary;
@@ -74,6 +75,7 @@ int main(int argc, char **argv)
     /* a file size limit is a failed write with a sentence, not a death */
     signal(SIGXFSZ, SIG_IGN);
     verb_limit_threads();
+    validate_topics();
     if (argc < 2) {
         print_help(stderr);
         return assay_status_exit(ASSAY_USAGE);

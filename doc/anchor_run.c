@@ -209,7 +209,7 @@ static void compare(const struct anchor_inputs *in, const float *o,
     struct assay_row *row = room(rows, sizeof *row);
     struct assay_distance d;
     assay_rows_compare(p, a, b, row);
-    assay_distance(p, a, b, row, lse, in->lse, 0, p->hq, &d);
+    assay_distance(p, row, lse, in->lse, 0, p->hq, &d);
     out->mae = d.mae;
     out->max_error = d.max_error;
     out->cosine = d.cosine;

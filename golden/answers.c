@@ -113,7 +113,9 @@ answers_recipe(const struct assay_recipe *recipe, const struct assay_problem *p,
         (st = assay_alloc("jitter", rows, sizeof *j->lse, &j->lse, err)) ==
             ASSAY_OK &&
         (st = assay_alloc("jitter", p->b * p->hq, sizeof *j->gain, &j->gain,
-                          err)) == ASSAY_OK)
+                          err)) == ASSAY_OK &&
+        (st = assay_alloc("bounds", assay_problem_o_elems(p), sizeof *j->bound,
+                          &j->bound, err)) == ASSAY_OK)
         st = assay_recipe_emulate(recipe, p, &out->payloads, out->o, out->lse,
                                   j, run, err);
     if (st != ASSAY_OK)

@@ -70,11 +70,11 @@ static enum assay_status measure_heads(const struct measuring *m,
         goto out;
     assay_rows_compare(p, of.o, m->exact.o, rows);
     for (int64_t h = 0; h < p->hq; h++) {
-        assay_distance(p, of.o, m->exact.o, rows, of.lse, m->exact.lse, h,
+        assay_distance(p, rows, of.lse, m->exact.lse, h,
                        h + 1, &out->heads[h]);
         void_not_finite(m, h, h + 1, &out->heads[h]);
     }
-    assay_distance(p, of.o, m->exact.o, rows, of.lse, m->exact.lse, 0, p->hq,
+    assay_distance(p, rows, of.lse, m->exact.lse, 0, p->hq,
                    &out->figures.distance);
     void_not_finite(m, 0, p->hq, &out->figures.distance);
     if (isnan(out->figures.distance.rel_l2))

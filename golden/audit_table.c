@@ -22,7 +22,7 @@ struct tables {
 static void begin(const struct tables *t, struct sheet *s, const char *title,
                   const struct column *columns, size_t n)
 {
-    sheet_begin(s, t->markdown, title, columns, n);
+    sheet_begin(s, stdout, t->markdown, title, columns, n);
 }
 
 static void end(struct tables *t, struct sheet *s)

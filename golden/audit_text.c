@@ -57,13 +57,10 @@ static void csv_head(struct csv *csv, const struct audit_report *report)
     csv_end_line(csv);
 }
 
-/* Nothing where there is no such figure. */
+/* NaN where there is no such figure. */
 static void csv_figure(struct csv *csv, bool there, double value)
 {
-    if (there && !isnan(value))
-        csv_number(csv, value);
-    else
-        csv_text(csv, "");
+    csv_number(csv, there ? value : NAN);
 }
 
 static void csv_case_figures(struct csv *csv, const struct audit_result *one)
@@ -87,10 +84,9 @@ static void csv_costs(struct csv *csv, const struct assay_stage_costs *costs)
             const struct assay_cost *cost = !costs  ? NULL
                                             : k < 2 ? &costs->only[i]
                                                     : &costs->all_but[i];
-            if (cost)
-                csv_number(csv, k % 2 ? cost->lse_max : cost->rel_l2);
-            else
-                csv_text(csv, "");
+            csv_number(csv, !cost   ? NAN
+                            : k % 2 ? cost->lse_max
+                                    : cost->rel_l2);
         }
 }
 
@@ -104,7 +100,7 @@ static void csv_line(struct csv *csv, const struct audit_report *report,
     csv_text(csv, one->recipe->name);
     csv_text(csv, assay_softmax_get(one->recipe->softmax)->name);
     csv_text(csv, assay_recipe_promise_name(one->recipe));
-    csv_text(csv, one->transport ? one->transport->name : "");
+    csv_word(csv, one->transport ? one->transport->name : NULL);
     csv_number(csv, one->transport ? one->transport->ranks : 1);
     csv_text(csv, c->word);
 #define SET_SIZE(key, field) csv_number(csv, (double)p->field);
@@ -124,7 +120,7 @@ static void csv_line(struct csv *csv, const struct audit_report *report,
 
 bool audit_print_csv(const struct audit_report *report)
 {
-    struct csv csv = { 0 };
+    struct csv csv = { .out = stdout };
     csv_head(&csv, report);
     for (size_t i = 0; i < report->n_cases; i++) {
         const struct audit_case *c = &report->cases[i];

@@ -53,6 +53,7 @@ static enum assay_status buffers_new(struct bench *b, struct assay_error *err)
         { rows, sizeof *b->jitter.o, &b->jitter.o },
         { rows, sizeof *b->jitter.lse, &b->jitter.lse },
         { p->b * p->hq, sizeof *b->jitter.gain, &b->jitter.gain },
+        { o, sizeof *b->jitter.bound, &b->jitter.bound },
         { rows, sizeof *b->rows, &b->rows },
     };
     enum assay_status st = ASSAY_OK;
@@ -86,10 +87,14 @@ enum assay_status bench_open(struct bench *b, struct assay_error *err)
 
 void bench_close(struct bench *b)
 {
-    void *const all[] = { b->q,           b->k,      b->v,        b->o,
-                          b->other,       b->copy,   b->lse,      b->o64,
-                          b->codes,       b->scales, b->jitter.o, b->jitter.lse,
-                          b->jitter.gain, b->rows };
+    void *const all[] = { b->q,           b->k,
+                          b->v,           b->o,
+                          b->other,       b->copy,
+                          b->lse,         b->o64,
+                          b->codes,       b->scales,
+                          b->jitter.o,    b->jitter.lse,
+                          b->jitter.gain, b->jitter.bound,
+                          b->rows };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         assay_free(all[i]);
     free(b->lines);

@@ -220,7 +220,7 @@ static enum assay_status run_metrics(struct bench *b, const void *what,
     const double start = seconds();
     (void)what, (void)err;
     assay_rows_compare(&b->p, b->o, b->other, b->rows);
-    assay_distance(&b->p, b->o, b->other, b->rows, b->lse, b->lse, 0, b->p.hq,
+    assay_distance(&b->p, b->rows, b->lse, b->lse, 0, b->p.hq,
                    &distance);
     *took = seconds() - start;
     return ASSAY_OK;

@@ -2,17 +2,21 @@
 #include "golden/csv.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 void csv_text(struct csv *csv, const char *text)
 {
     const char *quote = strpbrk(text, ",\"\r\n") ? "\"" : "";
-    printf("%s%s", csv->begun ? "," : "", quote);
+    fprintf(csv->out, "%s%s", csv->begun ? "," : "", quote);
     for (const char *c = text; *c; c++)
-        printf(*c == '"' ? "\"\"" : "%c", *c);
-    fputs(quote, stdout);
+        fprintf(csv->out, *c == '"' ? "\"\"" : "%c", *c);
+    fputs(quote, csv->out);
     csv->begun = true;
+}
+
+void csv_word(struct csv *csv, const char *text)
+{
+    csv_text(csv, text && *text ? text : "-");
 }
 
 void csv_number(struct csv *csv, double value)
@@ -24,6 +28,6 @@ void csv_number(struct csv *csv, double value)
 
 void csv_end_line(struct csv *csv)
 {
-    putchar('\n');
+    fputc('\n', csv->out);
     csv->begun = false;
 }

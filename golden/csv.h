@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * Comma-separated values on stdout: RFC 4180, but lines end in a newline.
+ * Comma-separated values: RFC 4180, but lines end in a newline.
+ * A cell is never empty: csv_number(NAN) for a figure that is not there,
+ * csv_word(NULL) for a word.
  */
 #ifndef ASSAY_CSV_H
 #define ASSAY_CSV_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 struct csv {
+    FILE *out;
     bool begun; /* a cell of the line is there */
 };
 
 /* The next cell of a line; quoted where needed. */
 void csv_text(struct csv *csv, const char *text);
+/* The same, and "-" for NULL or nothing. */
+void csv_word(struct csv *csv, const char *text);
 /* In full precision; "nan", "inf" and "-inf" for what is not finite. */
 void csv_number(struct csv *csv, double value);
 void csv_end_line(struct csv *csv);

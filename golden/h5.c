@@ -258,17 +258,22 @@ enum assay_status h5_write_real(const char *path, hid_t at, const char *name,
     return write_attribute(path, at, name, H5T_IEEE_F64LE, &value, err);
 }
 
+bool h5_has_attribute(hid_t at, const char *name)
+{
+    const bool has = H5Aexists(at, name) > 0;
+    H5Eclear2(H5E_DEFAULT);
+    return has;
+}
+
 /* Opens a scalar attribute and its type. */
 static enum assay_status open_attribute(const char *path, hid_t at,
                                         const char *name, hid_t *attribute,
                                         hid_t *type, struct assay_error *err)
 {
     *attribute = *type = -1;
-    if (H5Aexists(at, name) <= 0) {
-        H5Eclear2(H5E_DEFAULT);
+    if (!h5_has_attribute(at, name))
         return assay_fail(err, ASSAY_FORMAT, "%s: lacks the attribute %s", path,
                           name);
-    }
     *attribute = H5Aopen(at, name, H5P_DEFAULT);
     if (*attribute < 0)
         return h5_fail(err, path, name);

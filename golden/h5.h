@@ -67,6 +67,7 @@ enum assay_status h5_write_int(const char *path, hid_t at, const char *name,
                                int64_t value, struct assay_error *err);
 enum assay_status h5_write_real(const char *path, hid_t at, const char *name,
                                 double value, struct assay_error *err);
+bool h5_has_attribute(hid_t at, const char *name);
 enum assay_status h5_read_text(const char *path, hid_t at, const char *name,
                                char **text, struct assay_error *err);
 enum assay_status h5_read_int(const char *path, hid_t at, const char *name,

@@ -29,13 +29,22 @@ json_t *json_text(const char *text)
     return value;
 }
 
-int json_print(json_t *value, FILE *out)
+static int print(json_t *value, FILE *out, size_t flags)
 {
     int status =
-        value ? json_dumpf(value, out, JSON_INDENT(2) | JSON_REAL_PRECISION(17))
-              : -1;
+        value ? json_dumpf(value, out, flags | JSON_REAL_PRECISION(17)) : -1;
     json_decref(value);
     return status == 0 && fputc('\n', out) != EOF && fflush(out) == 0 ? 0 : -1;
+}
+
+int json_print(json_t *value, FILE *out)
+{
+    return print(value, out, JSON_INDENT(2));
+}
+
+int json_print_line(json_t *value, FILE *out)
+{
+    return print(value, out, JSON_COMPACT);
 }
 
 json_t *json_problem(const struct assay_problem *p)
@@ -66,29 +75,13 @@ json_t *json_place(const struct assay_place *at)
 
 json_t *json_distance(const struct assay_distance *d)
 {
-    const struct {
-        const char *key;
-        double value;
-    } figures[] = {
-        { "cosine", d->cosine },
-        { "worst_row_cosine", d->worst_row_cosine },
-        { "mae", d->mae },
-        { "max_error", d->max_error },
-        { "rel_l2", d->rel_l2 },
-        { "norm_ratio", d->norm_ratio },
-        { "lse_max_nats", d->lse_max },
-        { "lse_mean_nats", d->lse_mean },
-    };
     json_t *out = json_object();
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        json_object_set_new(out, figures[i].key, json_number(figures[i].value));
-    json_object_set_new(out, "nonfinite", json_integer(d->nonfinite_a));
-    json_object_set_new(out, "nonfinite_reference",
-                        json_integer(d->nonfinite_b));
-    json_object_set_new(out, "worst_row_at", json_place(&d->worst_row));
-    json_object_set_new(out, "max_error_at", json_place(&d->max_at));
-    json_object_set_new(out, "max_error_value", json_number(d->max_a));
-    json_object_set_new(out, "max_error_reference", json_number(d->max_b));
-    json_object_set_new(out, "lse_max_at", json_place(&d->lse_at));
+#define DISTANCE_FIGURE(key, member) \
+    json_object_set_new(out, key, json_number(d->member));
+#define DISTANCE_COUNT(key, member) \
+    json_object_set_new(out, key, json_integer(d->member));
+#define DISTANCE_PLACE(key, member) \
+    json_object_set_new(out, key, json_place(&d->member));
+#include "golden/distance_figure.def"
     return out;
 }

@@ -18,6 +18,8 @@ json_t *json_text(const char *text);
 
 /* Prints indented, full precision, and drops the reference. 0 or -1. */
 int json_print(json_t *value, FILE *out);
+/* The same as one line, for JSON Lines. */
+int json_print_line(json_t *value, FILE *out);
 
 /* Sizes, mask and scale of a problem, by their golden set names. */
 json_t *json_problem(const struct assay_problem *p);

@@ -1,114 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 #include "golden/recipe_file.h"
 
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "golden/json.h"
-#include "golden/names.h"
+#include "golden/json_row.h"
 
 /* ---- one row ---- */
 
-/* Where the reader is, for sentences, and the first error. */
-struct row {
-    const char *where, *what; /* file; "recipe" or "quantizer" */
-    const char *name;
-    const json_t *object;
-    enum assay_status st;
-    struct assay_error *err;
-};
-
-static void wrong(struct row *r, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void wrong(struct row *r, const char *format, ...)
-{
-    char text[400];
-    va_list args;
-    if (r->st != ASSAY_OK)
-        return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    r->st = assay_fail(r->err, ASSAY_USAGE, "%s: %s %.40s: %s", r->where,
-                       r->what, r->name, text);
-}
-
-/* The text of a key, or NULL where it is not there. */
-static const char *text_of(struct row *r, const char *key)
-{
-    const json_t *value = json_object_get(r->object, key);
-    if (!value)
-        return NULL;
-    if (!json_is_string(value) ||
-        strlen(json_string_value(value)) != json_string_length(value)) {
-        wrong(r, "%s is no text", key);
-        return NULL;
-    }
-    return json_string_value(value);
-}
-
 /* A name of a table into *out, which stays as it is where there is no key. */
-static void pick(struct row *r, const char *key, const struct names *names,
+static void pick(struct json_row *r, const char *key, const struct names *names,
                  int *out)
 {
     struct assay_error why;
-    const char *text = text_of(r, key);
+    const char *text = json_row_text(r, key);
     if (text && names_find(names, text, out, &why) != ASSAY_OK)
-        wrong(r, "%s: %s", key, why.text);
+        json_row_wrong(r, "%s: %s", key, why.text);
 }
 
-static void flag(struct row *r, const char *key, bool *out)
-{
-    const json_t *value = json_object_get(r->object, key);
-    if (value && !json_is_boolean(value))
-        wrong(r, "%s is neither true nor false", key);
-    else if (value)
-        *out = json_is_true(value);
-}
-
-static void need(struct row *r, const char *key)
+static void need(struct json_row *r, const char *key)
 {
     if (!json_object_get(r->object, key))
-        wrong(r, "%s is missing, and so is \"like\"", key);
+        json_row_wrong(r, "%s is missing, and so is \"like\"", key);
 }
 
-/* Every key is one of the list; a misspelt one would be lost in silence. */
-static void check_keys(struct row *r, const struct names *keys)
+static struct json_row row_of(const char *where, const char *what,
+                              const json_t *object, struct assay_error *err)
 {
-    const char *key;
-    json_t *value;
-    struct assay_error why;
-    int index;
-    json_object_foreach ((json_t *)(uintptr_t)r->object, key, value)
-        if (names_find(keys, key, &index, &why) != ASSAY_OK)
-            wrong(r, "%s", why.text);
-}
-
-static struct row row_of(const char *where, const char *what,
-                         const json_t *object, struct assay_error *err)
-{
-    struct row r = { where, what, "?", object, ASSAY_OK, err };
+    struct json_row r = { where, "", object, ASSAY_OK, err };
+    snprintf(r.what, sizeof r.what, "%s ?", what);
     if (!json_is_object(object)) {
         r.st =
             assay_fail(err, ASSAY_USAGE, "%s: a %s is no object", where, what);
         return r;
     }
-    const char *name = text_of(&r, "name");
+    const char *name = json_row_text(&r, "name");
     if (name)
-        r.name = name;
+        snprintf(r.what, sizeof r.what, "%s %.40s", what, name);
     else
-        wrong(&r, "it has no name");
+        json_row_wrong(&r, "it has no name");
     return r;
 }
-
-#define NAMES(what, array)                               \
-    {                                                    \
-        what, (int)(sizeof array / sizeof *array), array \
-    }
 
 /* ---- quantizers ---- */
 
@@ -131,7 +64,7 @@ static enum rules rules_of(enum assay_scale scale)
     }
 }
 
-static void pick_rule(struct row *r, struct assay_quantizer *q)
+static void pick_rule(struct json_row *r, struct assay_quantizer *q)
 {
     int index = 0;
     if (rules_of(q->scale) == RULES_E8M0) {
@@ -143,15 +76,16 @@ static void pick_rule(struct row *r, struct assay_quantizer *q)
         pick(r, "rule", &names_f32_rules, &index);
         q->f32_rule = (enum assay_f32_rule_id)index;
     } else {
-        const char *rule = text_of(r, "rule");
+        const char *rule = json_row_text(r, "rule");
         if (rule && strcmp(rule, "-") != 0)
-            wrong(r, "there are no scales, so there is no rule %.40s", rule);
+            json_row_wrong(r, "there are no scales, so there is no rule %.40s",
+                           rule);
     }
 }
 
-static void pick_prepared(struct row *r, struct assay_quantizer *q)
+static void pick_prepared(struct json_row *r, struct assay_quantizer *q)
 {
-    const char *text = text_of(r, "prepared");
+    const char *text = json_row_text(r, "prepared");
     int index = 0;
     if (!text)
         return;
@@ -170,7 +104,7 @@ static struct assay_quantizer plain_quantizer(void)
                                      .tail = ASSAY_TAIL_ZERO };
 }
 
-static void fill_quantizer(struct row *r, struct assay_quantizer *q)
+static void fill_quantizer(struct json_row *r, struct assay_quantizer *q)
 {
     int format = (int)q->format, scale = (int)q->scale,
         overflow = (int)q->overflow, tail = (int)q->tail;
@@ -184,7 +118,8 @@ static void fill_quantizer(struct row *r, struct assay_quantizer *q)
     q->tail = (enum assay_tail)tail;
     pick_rule(r, q);
     pick_prepared(r, q);
-    const char *operands = text_of(r, "operands"), *about = text_of(r, "about");
+    const char *operands = json_row_text(r, "operands"),
+               *about = json_row_text(r, "about");
     if (operands)
         q->operands = operands;
     else if (!q->operands)
@@ -199,13 +134,13 @@ static enum assay_status add_quantizer(const char *where, const json_t *object,
 {
     const struct assay_quantizer *like = NULL, *out;
     struct assay_quantizer q = plain_quantizer();
-    struct row r = row_of(where, "quantizer", object, err);
+    struct json_row r = row_of(where, "quantizer", object, err);
     if (r.st != ASSAY_OK)
         return r.st;
-    check_keys(&r, &quantizer_key_names);
-    const char *name = text_of(&r, "like");
+    json_row_check_keys(&r, &quantizer_key_names);
+    const char *name = json_row_text(&r, "like");
     if (name && !(like = assay_quantizer_find(name)))
-        wrong(&r, "there is no quantizer %.40s to be like", name);
+        json_row_wrong(&r, "there is no quantizer %.40s to be like", name);
     if (like)
         q = *like;
     else if (!name) {
@@ -214,10 +149,12 @@ static enum assay_status add_quantizer(const char *where, const json_t *object,
     }
     fill_quantizer(&r, &q);
     if (like && rules_of(q.scale) != RULES_NONE &&
-        rules_of(q.scale) != rules_of(like->scale) && !text_of(&r, "rule"))
-        wrong(&r, "rule is missing: quantizer %s has none for scale %s",
-              like->name, assay_scale_get(q.scale)->name);
-    q.name = r.name;
+        rules_of(q.scale) != rules_of(like->scale) &&
+        !json_row_text(&r, "rule"))
+        json_row_wrong(&r,
+                       "rule is missing: quantizer %s has none for scale %s",
+                       like->name, assay_scale_get(q.scale)->name);
+    q.name = json_row_text(&r, "name");
     if (r.st != ASSAY_OK)
         return r.st;
     struct assay_error why;
@@ -242,21 +179,21 @@ static const char *const smooths[] = { "no", "words", "f32" };
 static const struct names smooth_names = NAMES("smoothing", smooths);
 static const struct names promise_names = NAMES("promise", promises);
 
-static void pick_quantizer(struct row *r, const char *key,
+static void pick_quantizer(struct json_row *r, const char *key,
                            enum assay_quantizer_id *out)
 {
     struct assay_error why;
-    const char *text = text_of(r, key);
+    const char *text = json_row_text(r, key);
     const struct assay_quantizer *q = text ? assay_quantizer_find(text) : NULL;
     int index;
     if (q)
         *out = q->id;
     else if (text &&
              names_find(&names_quantizers, text, &index, &why) != ASSAY_OK)
-        wrong(r, "%s: %s", key, why.text);
+        json_row_wrong(r, "%s: %s", key, why.text);
 }
 
-static void fill_recipe(struct row *r, struct assay_recipe *x)
+static void fill_recipe(struct json_row *r, struct assay_recipe *x)
 {
     bool in_q = x->scale_applied == ASSAY_APPLIED_Q;
     int order = (int)x->order, p = (int)x->p_format, out = (int)x->out_format,
@@ -267,9 +204,9 @@ static void fill_recipe(struct row *r, struct assay_recipe *x)
     pick_quantizer(r, "v", &x->v);
     pick(r, "v_tokens", &names_token_orders, &order);
     pick(r, "smooth", &smooth_names, &smooth);
-    flag(r, "scale_in_q", &in_q);
+    json_row_flag(r, "scale_in_q", &in_q);
     pick(r, "p", &names_formats, &p);
-    flag(r, "p_blocks", &x->p_blocks);
+    json_row_flag(r, "p_blocks", &x->p_blocks);
     pick(r, "out", &names_formats, &out);
     pick(r, "form", &names_softmax_forms, &form);
     pick(r, "promise", &promise_names, &promise);
@@ -280,9 +217,9 @@ static void fill_recipe(struct row *r, struct assay_recipe *x)
     x->softmax = (enum assay_softmax)form;
     x->promise = (enum assay_promise)promise;
     x->smooth = (enum assay_smooth)smooth;
-    const char *about = text_of(r, "about");
+    const char *about = json_row_text(r, "about");
     x->about = about ? about : "";
-    x->name = r->name;
+    x->name = json_row_text(r, "name");
 }
 
 static enum assay_status add_recipe(const char *where, const json_t *object,
@@ -293,13 +230,13 @@ static enum assay_status add_recipe(const char *where, const json_t *object,
     struct assay_recipe x = { .out_format = ASSAY_BF16,
                               .promise = ASSAY_PROMISE_STATISTICAL };
     struct assay_error why;
-    struct row r = row_of(where, "recipe", object, err);
+    struct json_row r = row_of(where, "recipe", object, err);
     if (r.st != ASSAY_OK)
         return r.st;
-    check_keys(&r, &recipe_key_names);
-    const char *name = text_of(&r, "like");
+    json_row_check_keys(&r, &recipe_key_names);
+    const char *name = json_row_text(&r, "like");
     if (name && !(like = assay_recipe_find(name)))
-        wrong(&r, "there is no recipe %.40s to be like", name);
+        json_row_wrong(&r, "there is no recipe %.40s to be like", name);
     if (like)
         x = *like;
     for (int i = 0; !name && i < 4; i++)
@@ -387,39 +324,14 @@ enum assay_status recipe_file_read(const char *path,
                                    const struct assay_recipe *out[],
                                    size_t *count, struct assay_error *err)
 {
-    json_error_t why;
-    enum { MOST = 1 << 20 };
-    enum assay_status st;
-    char *text = NULL;
-    size_t n = 0;
+    json_t *root;
     *count = 0;
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        st = assay_fail(err, ASSAY_FILE, "%s: cannot be opened: %s", path,
-                        strerror(errno));
-    else if (!(text = malloc(MOST)))
-        st = assay_fail(err, ASSAY_MEMORY, "no memory for recipes");
-    else if ((n = fread(text, 1, MOST, file)) == MOST)
-        st = assay_fail(err, ASSAY_USAGE, "%s: longer than %d bytes", path,
-                        MOST - 1);
-    else if (ferror(file))
-        st = assay_fail(err, ASSAY_FILE, "%s: cannot be read: %s", path,
-                        strerror(errno));
-    else
-        st = ASSAY_OK;
-    if (file)
-        fclose(file);
-    json_t *root = NULL;
-    if (st == ASSAY_OK &&
-        !(root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why)))
-        st = assay_fail(err, ASSAY_USAGE, "%s: line %d: %s", path, why.line,
-                        why.text);
+    enum assay_status st = json_read_file(path, &root, err);
     if (root)
         st = add_file(path, root, out, count, err);
     if (st == ASSAY_OK && *count == 0)
         st = assay_fail(err, ASSAY_USAGE, "%s: there is no recipe in it", path);
     json_decref(root);
-    free(text);
     return st;
 }
 

@@ -80,6 +80,50 @@ enum assay_status select_check(const char *list, const char *what,
     return ASSAY_OK;
 }
 
+bool select_has_recipe(const char *list, const char *name, const char *form)
+{
+    char text[96];
+    snprintf(text, sizeof text, "%s@%s", name, form);
+    return select_has(list, name) || select_has(list, text);
+}
+
+/* Of one member that matches no recipe. */
+static enum assay_status no_such_form(const char *item,
+                                      const struct assay_recipe *const *have,
+                                      size_t count, struct assay_error *err)
+{
+    const char *names[ASSAY_RECIPES_MAX], *form = strchr(item, '@');
+    for (size_t i = 0; i < count; i++) {
+        const char *name = names[i] = have[i]->name;
+        if (form && strlen(name) == (size_t)(form - item) &&
+            strncmp(item, name, strlen(name)) == 0)
+            return assay_fail(err, ASSAY_USAGE,
+                              "recipe %s is there in softmax form %s, not %s",
+                              name, assay_softmax_get(have[i]->softmax)->name,
+                              form + 1);
+    }
+    return select_check(item, "recipe", names, count, err);
+}
+
+enum assay_status select_check_recipes(const char *list,
+                                       const struct assay_recipe *const *have,
+                                       size_t count, struct assay_error *err)
+{
+    char item[256];
+    enum assay_status st = ASSAY_OK;
+    if (list && !*list)
+        return no_such_form("", have, count, err);
+    while (st == ASSAY_OK && next_item(&list, item, sizeof item)) {
+        bool found = false;
+        for (size_t i = 0; i < count && !found; i++)
+            found = select_has_recipe(
+                item, have[i]->name, assay_softmax_get(have[i]->softmax)->name);
+        if (!found)
+            st = no_such_form(item, have, count, err);
+    }
+    return st;
+}
+
 enum assay_status select_names(const char *list, const struct names *names,
                                struct assay_error *err)
 {

@@ -23,6 +23,13 @@ enum assay_status select_check(const char *list, const char *what,
                                const char *const *names, size_t count,
                                struct assay_error *err);
 
+/* The same of recipes that are there in one softmax form each, by NAME or
+ * NAME@FORM. Of a recipe in another form the sentence says in which it is. */
+bool select_has_recipe(const char *list, const char *name, const char *form);
+enum assay_status
+select_check_recipes(const char *list, const struct assay_recipe *const *have,
+                     size_t count, struct assay_error *err);
+
 /* ASSAY_USAGE for a member of the list that matches no name of a table, with
  * the nearest. */
 struct names;

@@ -9,7 +9,7 @@
 
 #include "assay/recipe.h"
 
-enum { SET_VERSION = 1, SET_HASH_CHARS = 32 };
+enum { SET_HASH_CHARS = 32 };
 
 /* One attention problem with its inputs, as captured. */
 struct assay_case {
@@ -65,6 +65,7 @@ enum assay_status assay_answer_lse_shift(const struct assay_case *c,
 /* How a set came to be; strings are the caller's. */
 struct assay_provenance {
     const char *command; /* verb, options and file names, no folders */
+    const char *limits;  /* JSON as of golden/limits.h, or NULL */
 };
 
 /* -- writing -- */
@@ -105,6 +106,10 @@ const char *assay_set_case_name(const struct assay_set *set, size_t i);
 /* A provenance string, or NULL; free(). */
 char *assay_set_provenance(const struct assay_set *set, const char *key);
 
+/* Limits of gates that the set brings along, JSON as of golden/limits.h; free().
+ * NULL where it has none. */
+enum assay_status assay_set_limits(const struct assay_set *set, char **text,
+                                   struct assay_error *err);
 /* A case without data: problem, format, source; q, k and v are NULL. */
 enum assay_status assay_set_describe(const struct assay_set *set, size_t i,
                                      struct assay_case *out,

@@ -5,14 +5,10 @@
 #ifndef ASSAY_SET_FILE_H
 #define ASSAY_SET_FILE_H
 
-#include "golden/h5.h"
+#include "golden/stored.h"
 
 struct assay_set {
-    char *path;
-    hid_t id, cases;
-    char **names;
-    size_t count;
-    char *hash;
+    struct stored stored; /* its members are cases */
 };
 
 #endif

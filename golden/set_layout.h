@@ -8,8 +8,6 @@
 #include "golden/h5.h"
 #include "golden/set.h"
 
-#define SET_FORMAT "assay-golden"
-
 static inline struct h5_shape shape4(int64_t a, int64_t b, int64_t c, int64_t d)
 {
     return (struct h5_shape){

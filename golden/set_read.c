@@ -10,92 +10,9 @@
 
 #include "assay/memory.h"
 #include "golden/h5.h"
-#include "golden/recipe_file.h"
 #include "golden/set.h"
 #include "golden/set_file.h"
 #include "golden/set_layout.h"
-#include "golden/term.h"
-
-/* Opens a case, or with `below` a group in it. */
-static enum assay_status open_case(const struct assay_set *set, size_t i,
-                                   const char *below, hid_t *group,
-                                   struct assay_error *err)
-{
-    hid_t top;
-    enum assay_status st =
-        h5_open_group(set->path, set->cases, set->names[i], &top, err);
-    if (st != ASSAY_OK || !below) {
-        *group = top;
-        return st;
-    }
-    st = h5_open_group(set->path, top, below, group, err);
-    h5_close_group(&top);
-    return st;
-}
-
-/* Every failure below a case says which case. */
-static enum assay_status in_case(const struct assay_set *set, size_t i,
-                                 enum assay_status st, struct assay_error *err)
-{
-    return st == ASSAY_OK ? st
-                          : assay_fail_in(err, st, "case %s", set->names[i]);
-}
-
-static enum assay_status expect_text(const char *path, hid_t group,
-                                     const char *name, const char *want,
-                                     struct assay_error *err)
-{
-    char *text;
-    enum assay_status st = h5_read_text(path, group, name, &text, err);
-    if (st == ASSAY_OK && strcmp(text, want) != 0)
-        st = assay_fail(err, ASSAY_FORMAT,
-                        "%s: %s is \"%.40s\", this program knows \"%s\"", path,
-                        name, text, want);
-    free(text);
-    return st;
-}
-
-static enum assay_status read_mask(const char *path, hid_t group,
-                                   enum assay_mask *mask,
-                                   struct assay_error *err)
-{
-    char *text;
-    enum assay_status st = h5_read_text(path, group, "mask", &text, err);
-    if (st != ASSAY_OK)
-        return st;
-    *mask = assay_mask_find(text);
-    if (*mask == ASSAY_MASKS)
-        st = assay_fail(err, ASSAY_FORMAT, "%s: mask \"%.40s\" is not known",
-                        path, text);
-    free(text);
-    return st;
-}
-
-static enum assay_status read_problem(const char *path, hid_t group,
-                                      struct assay_problem *p,
-                                      struct assay_error *err)
-{
-    const struct {
-        const char *key;
-        int64_t *value;
-    } sizes[] = {
-#define SET_SIZE(key, field) { key, &p->field },
-#include "golden/set_size.def"
-#undef SET_SIZE
-    };
-    enum assay_status st = expect_text(path, group, "workload", "dense", err);
-    if (st == ASSAY_OK)
-        st = expect_text(path, group, "layout", "BSHD", err);
-    for (size_t i = 0; st == ASSAY_OK && i < sizeof sizes / sizeof *sizes; i++)
-        st = h5_read_int(path, group, sizes[i].key, sizes[i].value, err);
-    if (st == ASSAY_OK &&
-        (st = h5_read_real(path, group, "softmax_scale", &p->softmax_scale,
-                           err)) == ASSAY_OK &&
-        (st = read_mask(path, group, &p->mask, err)) == ASSAY_OK &&
-        (st = assay_problem_check(p, err)) != ASSAY_OK)
-        st = assay_fail_in(err, ASSAY_FORMAT, "%s", path);
-    return st;
-}
 
 static enum assay_status read_format(const char *path, hid_t in,
                                      const char *name,
@@ -121,48 +38,21 @@ enum assay_status assay_set_describe(const struct assay_set *set, size_t i,
 {
     hid_t group;
     *out = (struct assay_case){ 0 };
-    enum assay_status st = open_case(set, i, NULL, &group, err);
+    enum assay_status st =
+        stored_open_member(&set->stored, i, NULL, &group, err);
     if (st == ASSAY_OK &&
-        (st = read_problem(set->path, group, &out->problem, err)) == ASSAY_OK &&
-        (st = h5_read_text(set->path, group, "source", &out->source, err)) ==
+        (st = stored_read_problem(set->stored.path, group, &out->problem,
+                                  err)) == ASSAY_OK &&
+        (st = h5_read_text(set->stored.path, group, "source", &out->source,
+                           err)) == ASSAY_OK &&
+        (st = read_format(set->stored.path, group, "q", &out->format, err)) ==
             ASSAY_OK &&
-        (st = read_format(set->path, group, "q", &out->format, err)) ==
-            ASSAY_OK &&
-        !(out->name = strdup(set->names[i])))
+        !(out->name = strdup(set->stored.names[i])))
         st = assay_fail(err, ASSAY_MEMORY, "no memory for a case name");
     h5_close_group(&group);
     if (st != ASSAY_OK)
         assay_case_free(out);
-    return in_case(set, i, st, err);
-}
-
-/* Allocates only after the header has been held against the file: a shape
- * that no storage stands behind must not ask for memory. */
-static enum assay_status read_array(const char *path, hid_t in,
-                                    const char *name, enum h5_type type,
-                                    struct h5_shape shape, void *out,
-                                    struct assay_error *err)
-{
-    enum h5_type own;
-    struct h5_shape own_shape;
-    void *data = NULL;
-    enum assay_status st = h5_data_info(path, in, name, &own, &own_shape, err);
-    if (st != ASSAY_OK)
-        return st;
-    int64_t count = h5_shape_count(&own_shape);
-    if (own == type && count == h5_shape_count(&shape))
-        st = assay_alloc(name, count, h5_type_bytes(type), &data, err);
-    if (st == ASSAY_OK) {
-        char nothing[1];
-        st = h5_read_data(path, in, name, type, &shape, data ? data : nothing,
-                          err);
-    }
-    if (st != ASSAY_OK) {
-        assay_free(data);
-        data = NULL;
-    }
-    memcpy(out, &data, sizeof data);
-    return st;
+    return stored_in_member(&set->stored, i, st, err);
 }
 
 enum assay_status assay_set_read_case(const struct assay_set *set, size_t i,
@@ -176,85 +66,47 @@ enum assay_status assay_set_read_case(const struct assay_set *set, size_t i,
     const struct assay_problem *p = &out->problem;
     const enum h5_type words = type_of_codes(out->format);
     hid_t group;
-    st = open_case(set, i, NULL, &group, err);
+    st = stored_open_member(&set->stored, i, NULL, &group, err);
     if (st == ASSAY_OK &&
-        (st = read_format(set->path, group, "k", &k_format, err)) == ASSAY_OK &&
-        (st = read_format(set->path, group, "v", &v_format, err)) == ASSAY_OK &&
+        (st = read_format(set->stored.path, group, "k", &k_format, err)) ==
+            ASSAY_OK &&
+        (st = read_format(set->stored.path, group, "v", &v_format, err)) ==
+            ASSAY_OK &&
         (k_format != out->format || v_format != out->format))
         st = assay_fail(err, ASSAY_FORMAT,
                         "%s: q, k and v are %s, %s and %s, must be the same",
-                        set->path, out->format->name, k_format->name,
+                        set->stored.path, out->format->name, k_format->name,
                         v_format->name);
     if (st == ASSAY_OK &&
-        (st = read_array(set->path, group, "q", words, shape_q(p), &out->q,
-                         err)) == ASSAY_OK &&
-        (st = read_array(set->path, group, "k", words, shape_k(p), &out->k,
-                         err)) == ASSAY_OK)
-        st = read_array(set->path, group, "v", words, shape_v(p), &out->v, err);
+        (st = stored_read_array(set->stored.path, group, "q", words, shape_q(p),
+                                &out->q, err)) == ASSAY_OK &&
+        (st = stored_read_array(set->stored.path, group, "k", words, shape_k(p),
+                                &out->k, err)) == ASSAY_OK)
+        st = stored_read_array(set->stored.path, group, "v", words, shape_v(p),
+                               &out->v, err);
     h5_close_group(&group);
     if (st != ASSAY_OK) {
-        st = in_case(set, i, st, err);
+        st = stored_in_member(&set->stored, i, st, err);
         assay_case_free(out);
     }
     return st;
 }
 
-/* A recipe of this program, or one that the set defines. */
-static enum assay_status find_recipe(const struct assay_set *set, hid_t group,
-                                     const char *name,
-                                     const struct assay_recipe **out,
-                                     struct assay_error *err)
-{
-    char where[1024], *text = NULL;
-    *out = assay_recipe_find(name);
-    if (*out && (*out)->id < ASSAY_RECIPES)
-        return ASSAY_OK;
-    enum assay_status st =
-        h5_read_text(set->path, group, "definition", &text, err);
-    if (st == ASSAY_FORMAT)
-        return assay_fail(err, st,
-                          "%s: recipe \"%.40s\" is not known, and the set does "
-                          "not define it",
-                          set->path, name);
-    if (st == ASSAY_OK) {
-        snprintf(where, sizeof where, "%.900s: recipe %.40s", set->path, name);
-        st = recipe_define(where, text, out, err);
-    }
-    free(text);
-    if (st == ASSAY_OK && strcmp((*out)->name, name) != 0)
-        st = assay_fail(err, ASSAY_FORMAT,
-                        "%s: recipe \"%.40s\" is defined as %s", set->path,
-                        name, (*out)->name);
-    return st;
-}
-
-/* The recipe in the softmax form that the set names. */
 static enum assay_status read_recipe(const struct assay_set *set, size_t i,
                                      const char *name,
                                      const struct assay_recipe **out,
                                      struct assay_error *err)
 {
-    const struct assay_recipe *r = NULL;
-    char *below = NULL, *text = NULL;
+    char *below = NULL;
     hid_t group = -1;
     if (asprintf(&below, "recipes/%s", name) < 0)
         return assay_fail(err, ASSAY_MEMORY, "no memory for a name");
-    enum assay_status st = open_case(set, i, below, &group, err);
+    enum assay_status st =
+        stored_open_member(&set->stored, i, below, &group, err);
     free(below);
-    if (st == ASSAY_OK &&
-        (st = find_recipe(set, group, name, &r, err)) == ASSAY_OK)
-        st = h5_read_text(set->path, group, "softmax_form", &text, err);
+    if (st == ASSAY_OK)
+        st = stored_read_recipe(set->stored.path, group, name, out, err);
     h5_close_group(&group);
-    if (st != ASSAY_OK)
-        return st;
-    const struct assay_softmax_form *form = assay_softmax_find(text);
-    if (form)
-        *out = assay_recipe_in_form(r, form->id);
-    else
-        st = assay_fail(err, ASSAY_FORMAT,
-                        "%s: softmax_form is \"%.40s\", which is not known",
-                        set->path, text);
-    free(text);
     return st;
 }
 
@@ -273,9 +125,10 @@ enum assay_status assay_set_recipes(const struct assay_set *set, size_t i,
     hid_t group;
     *out = NULL;
     *count = 0;
-    enum assay_status st = open_case(set, i, "recipes", &group, err);
+    enum assay_status st =
+        stored_open_member(&set->stored, i, "recipes", &group, err);
     if (st == ASSAY_OK)
-        st = h5_list(set->path, group, &names, &n, err);
+        st = h5_list(set->stored.path, group, &names, &n, err);
     h5_close_group(&group);
     if (st == ASSAY_OK && n > 0 && !(*out = calloc(n, sizeof **out)))
         st = assay_fail(err, ASSAY_MEMORY, "no memory for recipes");
@@ -286,7 +139,7 @@ enum assay_status assay_set_recipes(const struct assay_set *set, size_t i,
     if (*count > 1)
         qsort((void *)*out, *count, sizeof **out, by_id);
     h5_free_names(names, n);
-    return in_case(set, i, st, err);
+    return stored_in_member(&set->stored, i, st, err);
 }
 
 static enum assay_status read_exact(const char *path, hid_t group,
@@ -301,15 +154,17 @@ static enum assay_status read_exact(const char *path, hid_t group,
     if (st != ASSAY_OK)
         return st;
     void *o = type == H5_F64 ? (void *)&out->o64 : (void *)&out->o;
-    if ((st = read_array(path, group, "exact/o",
-                         type == H5_F64 ? H5_F64 : H5_F32, shape_o(p), o,
-                         err)) != ASSAY_OK ||
-        (st = read_array(path, group, "exact/lse", H5_F64, shape_rows(p),
-                         &out->lse, err)) != ASSAY_OK ||
-        (st = read_array(path, group, "exact/error_bar/o", H5_F64,
-                         shape_heads(p), &out->bar_o, err)) != ASSAY_OK ||
-        (st = read_array(path, group, "exact/error_bar/lse", H5_F64,
-                         shape_heads(p), &out->bar_lse, err)) != ASSAY_OK ||
+    if ((st = stored_read_array(path, group, "exact/o",
+                                type == H5_F64 ? H5_F64 : H5_F32, shape_o(p), o,
+                                err)) != ASSAY_OK ||
+        (st = stored_read_array(path, group, "exact/lse", H5_F64, shape_rows(p),
+                                &out->lse, err)) != ASSAY_OK ||
+        (st = stored_read_array(path, group, "exact/error_bar/o", H5_F64,
+                                shape_heads(p), &out->bar_o, err)) !=
+            ASSAY_OK ||
+        (st = stored_read_array(path, group, "exact/error_bar/lse", H5_F64,
+                                shape_heads(p), &out->bar_lse, err)) !=
+            ASSAY_OK ||
         !out->o64)
         return st;
     int64_t n = assay_problem_o_elems(p);
@@ -326,13 +181,14 @@ enum assay_status assay_set_read_exact(const struct assay_set *set, size_t i,
 {
     hid_t group;
     *out = (struct assay_exact){ 0 };
-    enum assay_status st = open_case(set, i, NULL, &group, err);
+    enum assay_status st =
+        stored_open_member(&set->stored, i, NULL, &group, err);
     if (st == ASSAY_OK)
-        st = read_exact(set->path, group, p, out, err);
+        st = read_exact(set->stored.path, group, p, out, err);
     h5_close_group(&group);
     if (st != ASSAY_OK)
         assay_exact_free(out);
-    return in_case(set, i, st, err);
+    return stored_in_member(&set->stored, i, st, err);
 }
 
 /* A dataset made in another way than this program's row says; sets written
@@ -370,13 +226,14 @@ read_scales(const char *path, hid_t group, const char *name,
     if (st != ASSAY_OK)
         return st;
     if (!is_e8m0(out->scale))
-        return read_array(path, group, dataset, H5_F32, shape, &out->scales,
-                          err);
-    st = read_array(path, group, dataset, H5_U8, shape, &out->e8m0, err);
+        return stored_read_array(path, group, dataset, H5_F32, shape,
+                                 &out->scales, err);
+    st = stored_read_array(path, group, dataset, H5_U8, shape, &out->e8m0, err);
     if (st != ASSAY_OK || out->scale != ASSAY_SCALE_BLOCK_TOKENS)
         return st;
     snprintf(dataset, sizeof dataset, "%s_past", name);
-    return read_array(path, group, dataset, H5_U8, shape, &out->past, err);
+    return stored_read_array(path, group, dataset, H5_U8, shape, &out->past,
+                             err);
 }
 
 static enum assay_status
@@ -406,8 +263,8 @@ read_payload(const char *path, hid_t group, const char *name,
                           name, own->name, out->format->name);
     st = expect_data_text(path, group, name, "quantizer", quantizer->name, err);
     if (st == ASSAY_OK)
-        st = read_array(path, group, name, type_of_codes(own), shape,
-                        &out->codes, err);
+        st = stored_read_array(path, group, name, type_of_codes(own), shape,
+                               &out->codes, err);
     if (st != ASSAY_OK || out->scale == ASSAY_SCALE_NONE)
         return st;
     return read_scales(path, group, name, &shape, quantizer, out, err);
@@ -428,8 +285,28 @@ static enum assay_status read_payloads(const char *path, hid_t group,
                            &out->v, err)) != ASSAY_OK ||
         !r->smooth)
         return st;
-    return read_array(path, group, "k_mean", H5_F32, shape_k_mean(p),
-                      &out->k_mean, err);
+    return stored_read_array(path, group, "k_mean", H5_F32, shape_k_mean(p),
+                             &out->k_mean, err);
+}
+
+static enum assay_status read_bound(const char *path, hid_t group,
+                                    const struct assay_problem *p, float **out,
+                                    struct assay_error *err)
+{
+    const struct assay_format *bf16 = assay_format_get(ASSAY_BF16), *own;
+    const int64_t n = assay_problem_o_elems(p);
+    uint16_t *words = NULL;
+    enum assay_status st = read_format(path, group, "bound", &own, err);
+    if (st == ASSAY_OK && own != bf16)
+        st = assay_fail(err, ASSAY_FORMAT, "%s: bound is %s, must be bf16",
+                        path, own->name);
+    if (st == ASSAY_OK &&
+        (st = stored_read_array(path, group, "bound", H5_U16, shape_o(p),
+                                &words, err)) == ASSAY_OK &&
+        (st = assay_alloc("bounds", n, sizeof **out, out, err)) == ASSAY_OK)
+        assay_format_decode(bf16, (size_t)n, words, *out);
+    assay_free(words);
+    return st;
 }
 
 static enum assay_status read_answer(const char *path, hid_t group,
@@ -439,22 +316,25 @@ static enum assay_status read_answer(const char *path, hid_t group,
                                      struct assay_error *err)
 {
     enum assay_status st;
-    if ((st = expect_text(path, group, "softmax_form",
-                          assay_softmax_get(r->softmax)->name, err)) !=
+    if ((st = stored_expect_text(path, group, "softmax_form",
+                                 assay_softmax_get(r->softmax)->name, err)) !=
             ASSAY_OK ||
         (st = read_payloads(path, group, p, r, &out->payloads, err)) !=
             ASSAY_OK ||
-        (st = read_array(path, group, "o", H5_F32, shape_o(p), &out->o, err)) !=
+        (st = stored_read_array(path, group, "o", H5_F32, shape_o(p), &out->o,
+                                err)) != ASSAY_OK ||
+        (st = stored_read_array(path, group, "lse", H5_F64, shape_rows(p),
+                                &out->lse, err)) != ASSAY_OK ||
+        (st = stored_read_array(path, group, "jitter/o", H5_F32, shape_rows(p),
+                                &out->jitter.o, err)) != ASSAY_OK ||
+        (st = stored_read_array(path, group, "jitter/lse", H5_F32,
+                                shape_rows(p), &out->jitter.lse, err)) !=
             ASSAY_OK ||
-        (st = read_array(path, group, "lse", H5_F64, shape_rows(p), &out->lse,
-                         err)) != ASSAY_OK ||
-        (st = read_array(path, group, "jitter/o", H5_F32, shape_rows(p),
-                         &out->jitter.o, err)) != ASSAY_OK ||
-        (st = read_array(path, group, "jitter/lse", H5_F32, shape_rows(p),
-                         &out->jitter.lse, err)) != ASSAY_OK)
+        (st = stored_read_array(path, group, "jitter/gain", H5_F32,
+                                shape_heads(p), &out->jitter.gain, err)) !=
+            ASSAY_OK)
         return st;
-    return read_array(path, group, "jitter/gain", H5_F32, shape_heads(p),
-                      &out->jitter.gain, err);
+    return read_bound(path, group, p, &out->jitter.bound, err);
 }
 
 enum assay_status assay_set_read_answer(const struct assay_set *set, size_t i,
@@ -467,13 +347,14 @@ enum assay_status assay_set_read_answer(const struct assay_set *set, size_t i,
     hid_t group;
     *out = (struct assay_answer){ .recipe = recipe };
     strcat(below, recipe->name);
-    enum assay_status st = open_case(set, i, below, &group, err);
+    enum assay_status st =
+        stored_open_member(&set->stored, i, below, &group, err);
     if (st == ASSAY_OK)
-        st = read_answer(set->path, group, p, recipe, out, err);
+        st = read_answer(set->stored.path, group, p, recipe, out, err);
     h5_close_group(&group);
     if (st != ASSAY_OK) {
         st = assay_fail_in(err, st, "recipe %s", recipe->name);
         assay_answer_free(out);
     }
-    return in_case(set, i, st, err);
+    return stored_in_member(&set->stored, i, st, err);
 }

@@ -3,98 +3,25 @@
  * Golden sets: writing.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "assay/blas.h"
-#include "config.h"
+#include "assay/memory.h"
 #include "golden/h5.h"
 #include "golden/set.h"
-#include "golden/recipe_file.h"
 #include "golden/set_layout.h"
-#include "golden/temp_file.h"
+#include "golden/stored.h"
 
 struct assay_set_writer {
-    struct temp_file file;
-    hid_t id, cases;
-    int64_t count;
+    struct stored_writer stored;
 };
-
-/* Kept open across a failure, an id would keep the file's blocks. */
-static void close_writer(struct assay_set_writer *w)
-{
-    h5_close_group(&w->cases);
-    if (w->id >= 0)
-        H5Fclose(w->id);
-    w->id = -1;
-}
 
 void assay_set_abandon(struct assay_set_writer *w)
 {
     if (!w)
         return;
-    close_writer(w);
-    temp_file_abandon(&w->file);
+    stored_abandon(&w->stored);
     free(w);
-}
-
-static void iso_date(char *text, size_t n)
-{
-    const char *epoch = getenv("SOURCE_DATE_EPOCH");
-    time_t now = epoch ? (time_t)strtoll(epoch, NULL, 10) : time(NULL);
-    struct tm utc;
-    if (!gmtime_r(&now, &utc) || /* a year that no int holds */
-        strftime(text, n, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
-        snprintf(text, n, "unknown");
-}
-
-static void cpu_name(char *text, size_t n)
-{
-    char line[256];
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    snprintf(text, n, "unknown");
-    while (f && fgets(line, sizeof line, f)) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) == 0 && colon) {
-            line[strcspn(line, "\n")] = '\0';
-            snprintf(text, n, "%s", colon + 2);
-            break;
-        }
-    }
-    if (f)
-        fclose(f);
-}
-
-static enum assay_status write_provenance(const char *path, hid_t file,
-                                          const struct assay_provenance *from,
-                                          struct assay_error *err)
-{
-    char date[32], cpu[128];
-    hid_t group;
-    iso_date(date, sizeof date);
-    cpu_name(cpu, sizeof cpu);
-    const struct {
-        const char *key, *value;
-    } facts[] = {
-        { "generator", PACKAGE_NAME },
-        { "version", PACKAGE_VERSION },
-        { "command", from->command },
-        { "blas", assay_blas_name() },
-        { "blas_core", assay_blas_core() },
-        { "blas_threads", "1" },
-        { "cpu", cpu },
-        { "compiler", ASSAY_CC },
-        { "flags", ASSAY_CFLAGS },
-        { "date", date },
-    };
-    enum assay_status st =
-        h5_create_group(path, file, "provenance", &group, err);
-    for (size_t i = 0; st == ASSAY_OK && i < sizeof facts / sizeof *facts; i++)
-        st = h5_write_text(path, group, facts[i].key, facts[i].value, err);
-    h5_close_group(&group);
-    return st;
 }
 
 enum assay_status assay_set_create(const char *path,
@@ -106,61 +33,20 @@ enum assay_status assay_set_create(const char *path,
     struct assay_set_writer *w = calloc(1, sizeof *w);
     if (!w)
         return assay_fail(err, ASSAY_MEMORY, "no memory for a set");
-    w->id = w->cases = -1;
-    h5_init();
-    enum assay_status st = temp_file_begin(path, &w->file, err);
+    enum assay_status st =
+        stored_create(path, STORED_SET, provenance->command, &w->stored, err);
     if (st != ASSAY_OK) {
         free(w);
         return st;
     }
-    if ((st = h5_create_file(w->file.path, &w->id, err)) != ASSAY_OK ||
-        (st = h5_write_text(path, w->id, "format", SET_FORMAT, err)) !=
-            ASSAY_OK ||
-        (st = h5_write_int(path, w->id, "format_version", SET_VERSION, err)) !=
-            ASSAY_OK ||
-        (st = write_provenance(path, w->id, provenance, err)) != ASSAY_OK ||
-        (st = h5_create_group(path, w->id, "cases", &w->cases, err)) !=
-            ASSAY_OK) {
+    if (provenance->limits &&
+        (st = h5_write_text(path, w->stored.members, "limits",
+                            provenance->limits, err)) != ASSAY_OK) {
         assay_set_abandon(w);
         return st;
     }
     *out = w;
     return ASSAY_OK;
-}
-
-static enum assay_status write_attributes(const char *path, hid_t group,
-                                          const struct assay_case *c,
-                                          struct assay_error *err)
-{
-    const struct assay_problem *p = &c->problem;
-    char *line = assay_case_line(p);
-    const struct {
-        const char *key;
-        int64_t value;
-    } sizes[] = {
-#define SET_SIZE(key, field) { key, p->field },
-#include "golden/set_size.def"
-#undef SET_SIZE
-    };
-    if (!line)
-        return assay_fail(err, ASSAY_MEMORY, "no memory for a case line");
-    const struct {
-        const char *key, *value;
-    } texts[] = {
-        { "workload", "dense" },
-        { "layout", "BSHD" },
-        { "mask", assay_mask_name(p->mask) },
-        { "source", c->source },
-        { "line", line },
-    };
-    enum assay_status st =
-        h5_write_real(path, group, "softmax_scale", p->softmax_scale, err);
-    for (size_t i = 0; st == ASSAY_OK && i < sizeof sizes / sizeof *sizes; i++)
-        st = h5_write_int(path, group, sizes[i].key, sizes[i].value, err);
-    for (size_t i = 0; st == ASSAY_OK && i < sizeof texts / sizeof *texts; i++)
-        st = h5_write_text(path, group, texts[i].key, texts[i].value, err);
-    free(line);
-    return st;
 }
 
 static enum assay_status write_exact(const char *path, hid_t group,
@@ -248,18 +134,24 @@ static enum assay_status write_payloads(const char *path, hid_t group,
                          err);
 }
 
-/* A recipe that this program does not have by itself comes with the set. */
-static enum assay_status write_definition(const char *path, hid_t group,
-                                          const struct assay_recipe *recipe,
-                                          struct assay_error *err)
+/* Bounds are bf16 numbers. */
+static enum assay_status write_bound(const char *path, hid_t group,
+                                     const struct assay_problem *p,
+                                     const float *bound,
+                                     struct assay_error *err)
 {
-    if (recipe->id < ASSAY_RECIPES)
-        return ASSAY_OK;
-    char *text = recipe_definition(assay_recipe_get(recipe->id));
-    enum assay_status st =
-        text ? h5_write_text(path, group, "definition", text, err)
-             : assay_fail(err, ASSAY_MEMORY, "no memory for a definition");
-    free(text);
+    const struct assay_format *bf16 = assay_format_get(ASSAY_BF16);
+    const int64_t n = assay_problem_o_elems(p);
+    const struct h5_shape shape = shape_o(p);
+    uint16_t *words;
+    enum assay_status st = assay_alloc("bounds", n, sizeof *words, &words, err);
+    if (st != ASSAY_OK)
+        return st;
+    assay_format_encode(bf16, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, (size_t)n,
+                        bound, words);
+    st = h5_write_data(path, group, "bound", H5_U16, &shape, bf16->name, words,
+                       err);
+    assay_free(words);
     return st;
 }
 
@@ -275,13 +167,10 @@ static enum assay_status write_answer(const char *path, hid_t in,
     snprintf(name, sizeof name, "recipes/%s", a->recipe->name);
     enum assay_status st = h5_create_group(path, in, name, &group, err);
     if (st == ASSAY_OK &&
-        (st = h5_write_text(path, group, "softmax_form",
-                            assay_softmax_get(a->recipe->softmax)->name,
-                            err)) == ASSAY_OK &&
+        (st = stored_write_recipe(path, group, a->recipe, err)) == ASSAY_OK &&
         (st = h5_write_text(path, group, "promise",
                             assay_recipe_promise_name(a->recipe), err)) ==
             ASSAY_OK &&
-        (st = write_definition(path, group, a->recipe, err)) == ASSAY_OK &&
         (st = write_payloads(path, group, p, a->recipe, &a->payloads, err)) ==
             ASSAY_OK &&
         (st = h5_write_data(path, group, "o", H5_F32, &o, NULL, a->o, err)) ==
@@ -291,9 +180,10 @@ static enum assay_status write_answer(const char *path, hid_t in,
         (st = h5_write_data(path, group, "jitter/o", H5_F32, &rows, NULL,
                             a->jitter.o, err)) == ASSAY_OK &&
         (st = h5_write_data(path, group, "jitter/lse", H5_F32, &rows, NULL,
-                            a->jitter.lse, err)) == ASSAY_OK)
-        st = h5_write_data(path, group, "jitter/gain", H5_F32, &heads, NULL,
-                           a->jitter.gain, err);
+                            a->jitter.lse, err)) == ASSAY_OK &&
+        (st = h5_write_data(path, group, "jitter/gain", H5_F32, &heads, NULL,
+                            a->jitter.gain, err)) == ASSAY_OK)
+        st = write_bound(path, group, p, a->jitter.bound, err);
     h5_close_group(&group);
     return st;
 }
@@ -305,14 +195,16 @@ enum assay_status assay_set_add(struct assay_set_writer *w,
                                 size_t n_answers, struct assay_error *err)
 {
     const struct assay_problem *p = &c->problem;
-    const char *path = w->file.final, *format = c->format->name;
+    const char *path = w->stored.file.final, *format = c->format->name;
     const enum h5_type words = type_of_codes(c->format);
     struct h5_shape q = shape_q(p), k = shape_k(p), v = shape_v(p);
     hid_t group = -1, recipes = -1;
     enum assay_status st;
-    if ((st = h5_create_group(path, w->cases, c->name, &group, err)) ==
+    if ((st = h5_create_group(path, w->stored.members, c->name, &group, err)) ==
             ASSAY_OK &&
-        (st = write_attributes(path, group, c, err)) == ASSAY_OK &&
+        (st = stored_write_problem(path, group, p, err)) == ASSAY_OK &&
+        (st = h5_write_text(path, group, "source", c->source, err)) ==
+            ASSAY_OK &&
         (st = h5_write_data(path, group, "q", words, &q, format, c->q, err)) ==
             ASSAY_OK &&
         (st = h5_write_data(path, group, "k", words, &k, format, c->k, err)) ==
@@ -323,12 +215,11 @@ enum assay_status assay_set_add(struct assay_set_writer *w,
         st = h5_create_group(path, group, "recipes", &recipes, err);
     for (size_t i = 0; st == ASSAY_OK && i < n_answers; i++)
         st = write_answer(path, group, p, &answers[i], err);
-    /* a full disk shows here, with the case's name, not only at the end */
-    if (st == ASSAY_OK && H5Fflush(w->id, H5F_SCOPE_LOCAL) < 0)
-        st = h5_fail(err, path, "cannot be written");
+    if (st == ASSAY_OK)
+        st = stored_flush(&w->stored, err);
     h5_close_group(&recipes);
     h5_close_group(&group);
-    w->count++;
+    w->stored.count++;
     return st;
 }
 
@@ -336,26 +227,7 @@ enum assay_status assay_set_commit(struct assay_set_writer *w,
                                    char hash[SET_HASH_CHARS + 1],
                                    struct assay_error *err)
 {
-    const char *path = w->file.final;
-    char hex[SET_HASH_CHARS + 1];
-    enum assay_status st;
-    if ((st = h5_write_int(path, w->id, "count", w->count, err)) == ASSAY_OK &&
-        (st = h5_content_hash(path, w->id, "cases", hex, err)) == ASSAY_OK)
-        st = h5_write_text(path, w->id, "content_hash", hex, err);
-    h5_close_group(&w->cases);
-    if (st == ASSAY_OK) {
-        herr_t closed = H5Fclose(w->id);
-        w->id = -1;
-        if (closed < 0)
-            st = h5_fail(err, path, "cannot be finished");
-    }
-    if (st != ASSAY_OK) {
-        assay_set_abandon(w);
-        return st;
-    }
-    if (hash)
-        memcpy(hash, hex, sizeof hex);
-    st = temp_file_commit(&w->file, err);
+    enum assay_status st = stored_commit(&w->stored, hash, err);
     free(w);
     return st;
 }

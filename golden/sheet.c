@@ -4,53 +4,57 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static void markdown_head(const struct column *columns, size_t n)
+static void markdown_head(FILE *out, const struct column *columns, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        fputs("| ", stdout);
+        fputs("| ", out);
         for (const char *c = columns[i].name; *c; c++)
-            putchar(tolower((unsigned char)*c));
-        putchar(' ');
+            fputc(tolower((unsigned char)*c), out);
+        fputc(' ', out);
     }
-    puts("|");
+    fputs("|\n", out);
     for (size_t i = 0; i < n; i++)
-        fputs(columns[i].flags & COLUMN_NUMBER ? "|---:" : "|---", stdout);
-    puts("|");
+        fputs(columns[i].flags & COLUMN_NUMBER ? "|---:" : "|---", out);
+    fputs("|\n", out);
 }
 
-void sheet_begin(struct sheet *s, bool markdown, const char *title,
+void sheet_begin(struct sheet *s, FILE *out, bool markdown, const char *title,
                  const struct column *columns, size_t n)
 {
-    *s = (struct sheet){ .columns = n, .column = n, .markdown = markdown };
-    printf("%s%s\n%s", markdown ? "### " : "", title, markdown ? "\n" : "");
+    *s = (struct sheet){
+        .out = out, .columns = n, .column = n, .markdown = markdown
+    };
+    if (title)
+        fprintf(out, "%s%s\n%s", markdown ? "### " : "", title,
+                markdown ? "\n" : "");
     if (markdown) {
-        markdown_head(columns, n);
+        markdown_head(out, columns, n);
         return;
     }
     s->table = table_new(columns, n);
     s->failed = !s->table;
 }
 
-/* What Markdown would read something into is escaped. */
-static void markdown_cell(const struct sheet *s, char *text)
+/* Of Markdown with GitHub's extensions: emphasis, code, links, HTML and its
+ * entities, tables, struck-out text and formulas. */
+static const char MARKUP[] = "\\`*_[]<>&|~$";
+
+void sheet_text(FILE *out, bool markdown, const char *text)
 {
-    term_plain(text);
-    fputs("| ", stdout);
-    for (const char *c = text; *c; c++)
-        printf(strchr("|\\`*_<", *c) ? "\\%c" : "%c", *c);
-    fputs(s->column + 1 == s->columns ? " |\n" : " ", stdout);
+    char *plain = strdup(text);
+    if (!plain)
+        return;
+    term_plain(plain);
+    for (const char *c = plain; *c; c++)
+        fprintf(out, markdown && strchr(MARKUP, *c) ? "\\%c" : "%c", *c);
+    free(plain);
 }
 
-void sheet_cell(struct sheet *s, const char *format, ...)
+static void cell(struct sheet *s, const char *text)
 {
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     if (s->column == s->columns) {
         s->column = 0;
         if (s->table)
@@ -58,9 +62,25 @@ void sheet_cell(struct sheet *s, const char *format, ...)
     }
     if (s->table)
         table_text(s->table, s->column, text);
-    if (s->markdown)
-        markdown_cell(s, text);
     s->column++;
+    if (!s->markdown)
+        return;
+    fputs("| ", s->out);
+    sheet_text(s->out, true, text);
+    fputs(s->column == s->columns ? " |\n" : " ", s->out);
+}
+
+void sheet_cell(struct sheet *s, const char *format, ...)
+{
+    char *text;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    va_end(args);
+    s->failed |= !text;
+    cell(s, text ? text : "");
+    free(text);
 }
 
 void sheet_number(struct sheet *s, const char *format, double value)
@@ -73,11 +93,17 @@ void sheet_number(struct sheet *s, const char *format, double value)
     sheet_cell(s, "%s", isnan(value) ? "-" : text);
 }
 
+void sheet_colour(struct sheet *s, enum colour colour)
+{
+    if (s->table)
+        table_colour(s->table, s->column - 1, colour);
+}
+
 bool sheet_end(struct sheet *s)
 {
-    if (s->table && !table_print(s->table, stdout))
+    if (s->table && !table_print(s->table, s->out))
         s->failed = true;
     s->table = NULL;
-    putchar('\n');
+    fputc('\n', s->out);
     return !s->failed;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A table that is filled from left to right, printed to stdout for a terminal
- * or as Markdown.
+ * A table that is filled from left to right, printed for a terminal or as
+ * Markdown.
  */
 #ifndef ASSAY_SHEET_H
 #define ASSAY_SHEET_H
@@ -9,13 +9,14 @@
 #include "golden/term.h"
 
 struct sheet {
+    FILE *out;
     struct table *table; /* NULL: Markdown, or out of memory */
     size_t column, columns;
     bool markdown, failed;
 };
 
-/* Starts a table of n columns under a line of text. */
-void sheet_begin(struct sheet *s, bool markdown, const char *title,
+/* Starts a table of n columns under a line of text, if there is one. */
+void sheet_begin(struct sheet *s, FILE *out, bool markdown, const char *title,
                  const struct column *columns, size_t n);
 
 /* The next cell; after the last column a new row begins. */
@@ -24,6 +25,13 @@ void sheet_cell(struct sheet *s, const char *format, ...)
 
 /* The same for a number by a format of one double; "-" if it is NaN. */
 void sheet_number(struct sheet *s, const char *format, double value);
+
+/* Colours the cell that came last, where there is colour. */
+void sheet_colour(struct sheet *s, enum colour colour);
+
+/* Text of any kind in plain characters: no control characters, and in
+ * Markdown nothing that would be read as more than text. */
+void sheet_text(FILE *out, bool markdown, const char *text);
 
 /* Prints what is not printed yet, and an empty line; false when something
  * failed. The sheet can begin again. */

@@ -142,3 +142,29 @@ void temp_file_abandon(struct temp_file *file)
     unlink(file->path);
     have_unfinished[file->slot] = 0;
 }
+
+enum assay_status temp_file_print(const char *final,
+                                  bool (*print)(const void *what, FILE *out),
+                                  const void *what, struct assay_error *err)
+{
+    struct temp_file file;
+    if (!final) {
+        print(what, stdout);
+        return ASSAY_OK;
+    }
+    enum assay_status st = temp_file_begin(final, &file, err);
+    if (st != ASSAY_OK)
+        return st;
+    FILE *out = fopen(file.path, "we");
+    bool ok = out && print(what, out);
+    int why = errno;
+    if (out && fclose(out) != 0) {
+        ok = false;
+        why = errno;
+    }
+    if (ok)
+        return temp_file_commit(&file, err);
+    temp_file_abandon(&file);
+    return assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s", final,
+                      strerror(why));
+}

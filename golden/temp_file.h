@@ -7,7 +7,9 @@
 #define ASSAY_TEMP_FILE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "assay/error.h"
 
@@ -35,6 +37,11 @@ enum assay_status temp_file_sync(struct temp_file *file,
 /* The same, and renames over the final name; removes on failure. */
 enum assay_status temp_file_commit(struct temp_file *file,
                                    struct assay_error *err);
+/* Prints `what` to a file, whole or not at all; final NULL: to stdout, whose
+ * errors are verb_end's. ASSAY_FILE. */
+enum assay_status temp_file_print(const char *final,
+                                  bool (*print)(const void *what, FILE *out),
+                                  const void *what, struct assay_error *err);
 void temp_file_abandon(struct temp_file *file);
 
 #endif

@@ -64,7 +64,7 @@ void progress_end(struct progress *p)
     p->on = false;
 }
 
-enum { MAX_COLUMNS = 16, LEAST_LONG = 12 };
+enum { MAX_COLUMNS = 32, LEAST_LONG = 12 };
 
 struct table {
     struct libscols_table *own;
@@ -93,6 +93,12 @@ static int utf8_bytes(const unsigned char *c)
     for (int i = 1; i < n; i++)
         if (c[i] < 0x80 || c[i] >= 0xc0)
             n = 0;
+    /* longer than it need be, half of a UTF-16 pair, past U+10FFFF */
+    if ((n == 3 && ((c[0] == 0xe0 && c[1] < 0xa0) ||
+                    (c[0] == 0xed && c[1] >= 0xa0))) ||
+        (n == 4 && ((c[0] == 0xf0 && c[1] < 0x90) ||
+                    (c[0] == 0xf4 && c[1] >= 0x90))))
+        return 0;
     return n;
 }
 

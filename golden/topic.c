@@ -381,27 +381,50 @@ static const struct topic topics[] = {
 #undef TOPIC
 };
 
-static const char *const names[] = {
+enum { TOPICS = sizeof topics / sizeof *topics };
+
+static const struct topic *added[TOPICS_ADDED];
+
+static const char *names[TOPICS + TOPICS_ADDED] = {
 #define TOPIC(id, name, ...) name,
 #include "golden/topic.def"
 #undef TOPIC
 };
 
-enum { TOPICS = sizeof topics / sizeof *topics };
+static struct names all_names = { "topic", TOPICS, names };
 
-const struct names names_topics = { "topic", TOPICS, names };
+const struct names *topic_names(void)
+{
+    return &all_names;
+}
+
+void topic_add(const struct topic *topic)
+{
+    if (all_names.count == TOPICS + TOPICS_ADDED)
+        return;
+    added[all_names.count - TOPICS] = topic;
+    names[all_names.count++] = topic->name;
+}
+
+static const struct topic *one_topic(int index)
+{
+    return index < TOPICS ? &topics[index] : added[index - TOPICS];
+}
 
 static void fill_topic(int i, struct topic_row *r)
 {
-    text(r, topics[i].name);
-    integer(r, topics[i].rows);
-    text(r, topics[i].about);
+    text(r, one_topic(i)->name);
+    integer(r, one_topic(i)->rows);
+    text(r, one_topic(i)->about);
 }
-
-static const struct topic all = { "topics", "what can be listed", TOPICS,
-                                  3,        topic_columns,        fill_topic };
 
 const struct topic *topic_get(int index)
 {
-    return index < 0 ? &all : &topics[index];
+    static struct topic all = { .name = "topics",
+                                .about = "what can be listed",
+                                .columns = 3,
+                                .column = topic_columns,
+                                .fill = fill_topic };
+    all.rows = all_names.count;
+    return index < 0 ? &all : one_topic(index);
 }

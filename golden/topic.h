@@ -44,8 +44,14 @@ struct topic {
     void (*fill)(int i, struct topic_row *row);
 };
 
-/* Topics by name, rows of topic.def; index -1 is the list of them. */
-extern const struct names names_topics;
+/* Topics by name: rows of topic.def, then those added. Index -1 is the list of
+ * them. */
+const struct names *topic_names(void);
 const struct topic *topic_get(int index);
+
+/* Adds the table of a folder that golden/ does not know; `topic` stays the
+ * caller's, for good. Before any is looked up; at most TOPICS_ADDED. */
+enum { TOPICS_ADDED = 8 };
+void topic_add(const struct topic *topic);
 
 #endif

@@ -160,7 +160,8 @@ static bool print_topic(const struct bench *b, bool markdown,
     char title[160];
     snprintf(title, sizeof title, "%s: %s, times %s", topic->name, topic->about,
              topic->base);
-    sheet_begin(&s, markdown, title, columns, sizeof columns / sizeof *columns);
+    sheet_begin(&s, stdout, markdown, title, columns,
+                sizeof columns / sizeof *columns);
     for (size_t i = 0; i < b->n; i++) {
         const struct bench_line *line = &b->lines[i];
         if (line->topic != id)
@@ -211,7 +212,7 @@ static bool print_csv(const struct bench *b)
                                            "seconds",   "base_seconds", "ratio",
                                            "ratio_low", "ratio_high",   "limit",
                                            "within" };
-    struct csv csv = { 0 };
+    struct csv csv = { .out = stdout };
     for (size_t i = 0; i < sizeof keys_of / sizeof *keys_of; i++)
         csv_text(&csv, keys_of[i]);
     csv_end_line(&csv);
@@ -226,10 +227,7 @@ static bool print_csv(const struct bench *b)
         csv_number(&csv, line->ratio.median);
         csv_number(&csv, line->ratio.low);
         csv_number(&csv, line->ratio.high);
-        if (topic->limit > 0)
-            csv_number(&csv, topic->limit);
-        else
-            csv_text(&csv, "");
+        csv_number(&csv, limit_of(line));
         csv_text(&csv, bench_is_within(line) ? "yes" : "no");
         csv_end_line(&csv);
     }

@@ -10,19 +10,26 @@
 
 #include "assay/blas.h"
 #include "golden/answers.h"
+#include "golden/limits.h"
 #include "golden/select.h"
 #include "golden/source.h"
 #include "golden/term.h"
 #include "golden/verb.h"
 
 struct options {
-    const char *out, *recipe, *recipe_file;
+    const char *out, *recipe, *recipe_file, *limits;
     struct source_options source;
     bool f64;
     int threads;
 };
 
-enum { KEY_RECIPE = 256, KEY_RECIPE_FILE, KEY_PRECISION, KEY_THREADS };
+enum {
+    KEY_RECIPE = 256,
+    KEY_RECIPE_FILE,
+    KEY_LIMITS,
+    KEY_PRECISION,
+    KEY_THREADS
+};
 
 static const struct argp_option keys[] = {
     { "output", 'o', "FILE", 0, "golden set to write (required)", 0 },
@@ -33,6 +40,9 @@ static const struct argp_option keys[] = {
     { "recipe-file", KEY_RECIPE_FILE, "FILE", 0,
       "recipes of one's own, in JSON as `assay list recipes` gives it; all of "
       "them unless --recipe names some",
+      0 },
+    { "limits", KEY_LIMITS, "FILE", 0,
+      "limits of gates with their reasons, JSON, that the set brings along",
       0 },
     { "precision", KEY_PRECISION, "f32|f64", 0,
       "sums of the exact answer; default f32", 0 },
@@ -49,6 +59,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'o': o->out = arg; break;
     case KEY_RECIPE: o->recipe = arg; break;
     case KEY_RECIPE_FILE: o->recipe_file = arg; break;
+    case KEY_LIMITS: o->limits = arg; break;
     case KEY_PRECISION:
         o->f64 = verb_word(state, "--precision", arg, precisions, 2) == 1;
         break;
@@ -110,6 +121,10 @@ static char *command_text(const struct options *o)
     if (o->recipe_file) {
         const char *slash = strrchr(o->recipe_file, '/');
         fprintf(out, " --recipe-file %s", slash ? slash + 1 : o->recipe_file);
+    }
+    if (o->limits) {
+        const char *slash = strrchr(o->limits, '/');
+        fprintf(out, " --limits %s", slash ? slash + 1 : o->limits);
     }
     fprintf(out, " --precision %s", o->f64 ? "f64" : "f32");
     return fclose(out) == 0 ? text : NULL;
@@ -254,10 +269,15 @@ static enum assay_status generate(struct generate *g, struct assay_error *err)
         (st = check_any(g, err)) != ASSAY_OK)
         return st;
     char *command = command_text(g->o);
+    struct limits_list limits = { 0 };
     if (!command)
         return assay_fail(err, ASSAY_MEMORY, "no memory for the command");
-    struct assay_provenance provenance = { command };
-    st = assay_set_create(g->o->out, &provenance, &g->writer, err);
+    if (g->o->limits)
+        st = limits_read(g->o->limits, &limits, err);
+    struct assay_provenance provenance = { command, limits.text };
+    if (st == ASSAY_OK)
+        st = assay_set_create(g->o->out, &provenance, &g->writer, err);
+    limits_list_free(&limits);
     free(command);
     if (st != ASSAY_OK)
         return st;

@@ -166,7 +166,7 @@ int verb_list(int argc, char **argv)
     struct assay_error err;
     int index = -1;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    if (o.topic && names_find(&names_topics, o.topic, &index, &err) != ASSAY_OK)
+    if (o.topic && names_find(topic_names(), o.topic, &index, &err) != ASSAY_OK)
         return verb_fail("list", &err);
     print[o.form](topic_get(index));
     return verb_end("list", 0);

@@ -12,6 +12,8 @@
 #include "golden/json.h"
 #include "golden/select.h"
 #include "golden/set.h"
+#include "golden/show_run.h"
+#include "golden/stored.h"
 #include "golden/term.h"
 #include "golden/verb.h"
 
@@ -45,10 +47,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
     keys,
     parse,
-    "SET.h5",
+    "SET.h5|RUN.h5",
     "Says what a golden set holds: its cases, the error bar of their exact "
     "answers, and the distance of each emulated recipe from the exact "
-    "answer.\v"
+    "answer. Of a run record (`assay validate SET.h5 -o RUN.h5`) it says which "
+    "module and set it is of, and the verdicts as they were then; `assay "
+    "judge` gives the whole report.\v"
     "Example:\n  assay show heads.h5\n"
     "  assay show heads.h5 --case '*layer0' --format json",
     NULL,
@@ -91,7 +95,7 @@ static enum assay_status measure(const struct assay_problem *p,
     if (st != ASSAY_OK)
         return st;
     assay_rows_compare(p, a->o, e->o, rows);
-    assay_distance(p, a->o, e->o, rows, a->lse, e->lse, 0, p->hq,
+    assay_distance(p, rows, a->lse, e->lse, 0, p->hq,
                    &out->distance);
     out->recipe = a->recipe;
     out->jitter_lse = 0;
@@ -303,7 +307,10 @@ int verb_show(int argc, char **argv)
     struct options o = { 0 };
     struct assay_error err;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    if (show(&o, &err) != ASSAY_OK)
+    enum assay_status st = stored_kind_of(o.file) == STORED_RUN
+                               ? show_run(o.file, o.cases, o.json, &err)
+                               : show(&o, &err);
+    if (st != ASSAY_OK)
         return verb_fail("show", &err);
     return verb_end("show", 0);
 }

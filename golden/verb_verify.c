@@ -11,7 +11,9 @@
 #include "assay/metrics.h"
 #include "config.h"
 #include "golden/answers.h"
+#include "golden/run_file.h"
 #include "golden/set.h"
+#include "golden/stored.h"
 #include "golden/term.h"
 #include "golden/verb.h"
 
@@ -45,11 +47,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
     keys,
     parse,
-    "SET.h5",
+    "SET.h5|RUN.h5",
     "Checks every dataset's hash and the content hash, then makes all answers "
     "again from the stored inputs and says whether they are bitwise the same, "
     "the same within what the set itself allows (4 error bars, 32 where the "
     "bar was sampled; the gates' factors times the jitter), or different.\v"
+    "Of a run record (`assay validate SET.h5 -o RUN.h5`) the hashes are "
+    "checked, there is nothing to make again.\n\n"
     "Exit status 0: the same; 1: an answer differs; 2: a hash does not match "
     "or the file is bad.\n\n"
     "Example:\n  assay verify heads.h5",
@@ -180,7 +184,8 @@ static bool same_bits(const struct assay_problem *p,
            memcmp(a->lse, b->lse, rows * sizeof *a->lse) == 0 &&
            memcmp(i->o, j->o, rows * sizeof *i->o) == 0 &&
            memcmp(i->lse, j->lse, rows * sizeof *i->lse) == 0 &&
-           memcmp(i->gain, j->gain, heads) == 0;
+           memcmp(i->gain, j->gain, heads) == 0 &&
+           memcmp(i->bound, j->bound, n) == 0;
 }
 
 /* Payloads are bit-exact or wrong; O and LSE may move by the jitter. */
@@ -211,6 +216,9 @@ static struct finding compare_answer(const struct assay_problem *p,
     }
     for (int64_t bh = 0; bh < p->b * p->hq; bh++)
         if (!same_yardstick(i->gain[bh], j->gain[bh], luck(false, 1)))
+            f.same = DIFFERENT;
+    for (int64_t c = 0; c < assay_problem_o_elems(p); c++)
+        if (!same_yardstick(i->bound[c], j->bound[c], luck(false, a->o[c])))
             f.same = DIFFERENT;
     return f;
 }
@@ -357,6 +365,23 @@ static enum assay_status remake(struct verify *v, struct assay_error *err)
     return st;
 }
 
+static int verify_run(const char *path)
+{
+    struct assay_error err;
+    struct run_file *run;
+    size_t wrong = 0;
+    enum assay_status st = run_file_open(path, &run, &err);
+    if (st == ASSAY_OK)
+        st = run_file_check(run, print_wrong, &wrong, &err);
+    if (st == ASSAY_OK)
+        printf("%s: run record, %zu result%s, every hash as written, content "
+               "%s\n",
+               path, run_file_count(run), plural((int64_t)run_file_count(run)),
+               run_file_hash(run));
+    run_file_close(run);
+    return st == ASSAY_OK ? verb_end("verify", 0) : verb_fail("verify", &err);
+}
+
 int verb_verify(int argc, char **argv)
 {
     struct options o = { 0 };
@@ -364,6 +389,8 @@ int verb_verify(int argc, char **argv)
     struct verify v = { .o = &o };
     size_t wrong = 0;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    if (stored_kind_of(o.file) == STORED_RUN)
+        return verify_run(o.file);
     if (assay_set_open(o.file, &v.set, &err) != ASSAY_OK)
         return verb_fail("verify", &err);
     enum assay_status st = assay_set_check(v.set, print_wrong, &wrong, &err);

@@ -161,7 +161,7 @@ static enum assay_status distance(const struct assay_problem *p,
     if (st != ASSAY_OK)
         return st;
     assay_rows_compare(p, a.o, b.o, rows);
-    assay_distance(p, a.o, b.o, rows, a.lse, b.lse, 0, p->hq, out);
+    assay_distance(p, rows, a.lse, b.lse, 0, p->hq, out);
     assay_free(rows);
     return ASSAY_OK;
 }

@@ -270,7 +270,7 @@ static enum assay_status measure_jitter(const struct blocked_job *base,
             ASSAY_OK)
         goto out;
     memset(jitter->gain, 0, (size_t)(p->b * p->hq) * sizeof *jitter->gain);
-    st = jitter_model(base, o, jitter->o, jitter->lse, run, err);
+    st = jitter_model(base, o, jitter, run, err);
     for (size_t i = 0; st == ASSAY_OK && i < N_VARIANTS; i++) {
         struct blocked_job job = *base;
         if (!is_legal(base, variants[i].key_tile))

@@ -33,6 +33,14 @@
  *    boundaries of their own, and the noise is also that of the accumulators,
  *    which hold the bias: an ulp after each matrix instruction, and two for
  *    the bias less the maximum.
+ * 4. Bound. That is what is likely; nothing legal goes beyond this. Two
+ *    kernels' P[j] are a step apart at most, or P[j] where it may be flushed,
+ *    and P[j] expm1(2 e) more, where e is the worst case of term 2: d units of
+ *    u for a dot product of width d (Higham, 3.1), and as many as there are
+ *    keys for the sums. With e[j] for all that, and weights P[j] / L,
+ *      |O' - O| <= sum e[j] (|v[j]| + |o|) / (L - sum e[j])   channel by
+ * channel since O' = sum P'[j] v[j] / sum P'[j]. An average of V is never
+ * beyond V, which is the bound where e leaves nothing of L.
  */
 #include "jitter.h"
 
@@ -50,6 +58,10 @@
 static const double U32 = 0x1p-24;
 enum { NOISE_DOT = 8, NOISE_EXP = 16, BLOCK_ROWS = 16 };
 
+/* A denominator from P before it is rounded leaves weights that do not sum to
+ * one; no format of P has a larger step than a quarter. */
+static const double BEYOND_V = 1.25;
+
 struct scratch {
     float *s;              /* [BLOCK_ROWS][nk] scores, log2 units */
     float *top, *end;      /* [nk] lowest and highest maximum of a key's P */
@@ -57,23 +69,30 @@ struct scratch {
     float *less, *more;    /* [nk] P at the two ends of the noise */
     float *step;           /* [nk] P's step at the highest maximum */
     float *blocks;         /* [nk, whole frames] P in the order of blocks */
+    float *apart;          /* [BLOCK_ROWS][nk] term 4's e[j] */
+    float *sums;           /* [BLOCK_ROWS][dv] of it times |v| */
+    double l[BLOCK_ROWS], lost[BLOCK_ROWS]; /* sums of P and of e */
 };
 
 static void scratch_free(struct scratch *x)
 {
     assay_free(x->s);
     assay_free(x->top);
+    assay_free(x->sums);
 }
 
-static enum assay_status scratch_new(int64_t nk, struct scratch *x,
+static enum assay_status scratch_new(int64_t nk, int64_t dv, struct scratch *x,
                                      struct assay_error *err)
 {
     *x = (struct scratch){ 0 };
-    enum assay_status st = assay_alloc("scores of some rows", BLOCK_ROWS * nk,
-                                       sizeof *x->s, &x->s, err);
+    enum assay_status st = assay_alloc(
+        "scores of some rows", 2 * BLOCK_ROWS * nk, sizeof *x->s, &x->s, err);
     if (st == ASSAY_OK)
         st = assay_alloc("a row of P", 8 * nk + ASSAY_FRAME, sizeof *x->top,
                          &x->top, err);
+    if (st == ASSAY_OK)
+        st = assay_alloc("sums of some rows", BLOCK_ROWS * dv, sizeof *x->sums,
+                         &x->sums, err);
     if (st != ASSAY_OK) {
         scratch_free(x);
         return st;
@@ -85,6 +104,7 @@ static enum assay_status scratch_new(int64_t nk, struct scratch *x,
     x->more = x->less + nk;
     x->step = x->more + nk;
     x->blocks = x->step + nk;
+    x->apart = x->s + BLOCK_ROWS * nk;
     return ASSAY_OK;
 }
 
@@ -311,12 +331,39 @@ static struct row_sums add_row(const struct scratch *x, int64_t n,
     return sum;
 }
 
+/* e[j] of term 4 for a row, relative to the final maximum, 0 from key n on;
+ * `worst` is its e. Steps of coded keys are those of P's format. */
+static double fill_apart(const struct blocked_job *job, const struct scratch *x,
+                         int64_t coded, int64_t n, double worst, float *apart)
+{
+    const float top = x->top[n - 1];
+    const double noise = expm1(2 * worst);
+    double sum = 0;
+    for (int64_t j = 0; j < n; j++) {
+        const double p = x->p_low[j] * exp2((double)x->top[j] - top),
+                     high = exp2((double)x->end[j] - top),
+                     step = j < coded ? step_of(job->p_format, x->more[j])
+                                      : (double)x->step[j],
+                     moved = fabs((double)x->more[j] - x->less[j]) *
+                             exp2((double)x->top[j] - top);
+        const bool flushed = j >= coded && x->p_high[j] <= step / 2;
+        const double e = fmax(flushed ? p : 0, step * high) + moved + p * noise;
+        apart[j] = (float)e;
+        sum += e;
+    }
+    for (int64_t j = n; j < job->p->nk; j++)
+        apart[j] = 0;
+    return sum;
+}
+
 struct model {
     const struct blocked_job *job;
     const float *o;
     const float *v_norm; /* [b, nk, hk], unscaled */
     const double *k_top; /* [b, hk], largest norm of a key */
-    float *jitter_o, *jitter_lse;
+    const float *v_abs;  /* [b, nk, hk, dv], 0 where V is not finite */
+    const float *v_top;  /* [b, hk, dv], the largest */
+    const struct assay_jitter *jitter;
 };
 
 static void one_row(const struct model *m, struct scratch *x, const float *s,
@@ -326,14 +373,16 @@ static void one_row(const struct model *m, struct scratch *x, const float *s,
     const int64_t kv = h / (p->hq / p->hk), row = (b * p->hq + h) * p->nq + i;
     const int64_t n = assay_problem_visible(p, i);
     const double vs = fabs(m->job->value_scale);
-    m->jitter_o[row] = m->jitter_lse[row] = 0;
+    const int64_t r = i % BLOCK_ROWS;
+    m->jitter->o[row] = m->jitter->lse[row] = 0;
+    x->l[r] = x->lost[r] = 0;
     if (n == 0)
         return;
     double q =
         norm(p->dk, m->job->q + assay_row_offset(p->nq, p->hq, p->dk, b, i, h));
-    double noise = U32 * (NOISE_DOT * fabs(m->job->score_scale / m->job->unit) *
-                              M_LN2 * q * m->k_top[b * p->hk + kv] +
-                          NOISE_EXP);
+    const double partial = fabs(m->job->score_scale / m->job->unit) * M_LN2 *
+                           q * m->k_top[b * p->hk + kv];
+    double noise = U32 * (NOISE_DOT * partial + NOISE_EXP);
     double own =
         vs == 0 ? 0
                 : norm(p->dv,
@@ -343,8 +392,8 @@ static void one_row(const struct model *m, struct scratch *x, const float *s,
     double moved = 0;
     const int64_t all =
         assay_problem_visible(p, i / BLOCKED_QUERY_TILE * BLOCKED_QUERY_TILE);
-    fill_p(m->job, x, s, bits ? all / m->job->key_tile * m->job->key_tile : 0,
-           n, (float)noise, &moved);
+    const int64_t coded = bits ? all / m->job->key_tile * m->job->key_tile : 0;
+    fill_p(m->job, x, s, coded, n, (float)noise, &moved);
     struct row_sums sum =
         add_row(x, n, m->v_norm + assay_row_offset(p->nk, p->hk, 1, b, 0, kv),
                 p->hk, own);
@@ -352,10 +401,59 @@ static void one_row(const struct model *m, struct scratch *x, const float *s,
     double rounding = NOISE_EXP * U32 * (sum.mean_v / sum.l + own);
     double rounded =
         m->job->form->whole_sum ? 0 : sqrt(sum.tile / 6) + sum.flips;
-    m->jitter_lse[row] = (float)(rounded / sum.l + noise + moved);
-    m->jitter_o[row] =
+    m->jitter->lse[row] = (float)(rounded / sum.l + noise + moved);
+    m->jitter->o[row] =
         (float)(vs * ((sqrt(sum.tile_v / 6) + sum.flips_v) / sum.l +
                       expm1(2 * noise) / 2 * spread + rounding));
+    if (!m->jitter->bound)
+        return;
+    const double worst =
+        U32 * ((double)p->dk * partial + NOISE_EXP + (double)n);
+    x->l[r] = sum.l;
+    x->lost[r] = fill_apart(m->job, x, coded, n, worst, x->apart + r * p->nk);
+}
+
+/* Up to a bf16 number, which is what sets hold. */
+static float bf16_above(double x)
+{
+    float f = (float)x;
+    if (!isfinite(f))
+        return f;
+    f = (double)f < x ? nextafterf(f, INFINITY) : f;
+    return bits_f32((f32_bits(f) + 0xffff) & 0xffff0000u);
+}
+
+/* Term 4 for a block of rows that see n keys at most. */
+static void block_bounds(const struct model *m, struct scratch *x, int64_t b,
+                         int64_t h, int64_t i0, int64_t rows, int64_t n)
+{
+    const struct assay_problem *p = m->job->p;
+    const int64_t kv = h / (p->hq / p->hk);
+    const float *v_top = m->v_top + (b * p->hk + kv) * p->dv;
+    const float *channel =
+        m->job->channel_scale ? m->job->channel_scale + (b * p->hk + kv) * p->dv
+                              : NULL;
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows,
+                (int)p->dv, (int)n, 1, x->apart, (int)p->nk,
+                m->v_abs + assay_row_offset(p->nk, p->hk, p->dv, b, 0, kv),
+                (int)(p->hk * p->dv), 0, x->sums, (int)p->dv);
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t at = assay_row_offset(p->nq, p->hq, p->dv, b, i0 + r, h);
+        const double left = x->l[r] - x->lost[r];
+        for (int64_t c = 0; c < p->dv; c++) {
+            const double scale = fabs(m->job->value_scale *
+                                      (channel ? (double)channel[c] : 1)),
+                         o = fabs((double)m->o[at + c]);
+            const double bound =
+                (scale * (double)x->sums[r * p->dv + c] + x->lost[r] * o) /
+                left;
+            const double most = BEYOND_V * scale * (double)v_top[c] + o;
+            m->jitter->bound[at + c] =
+                x->l[r] == 0
+                    ? 0
+                    : bf16_above(left > 0 && bound < most ? bound : most);
+        }
+    }
 }
 
 static void one_block(const struct model *m, struct scratch *x, int64_t b,
@@ -374,6 +472,8 @@ static void one_block(const struct model *m, struct scratch *x, int64_t b,
                     (int)(p->hk * p->dk), 0, x->s, (int)p->nk);
     for (int64_t r = 0; r < rows; r++)
         one_row(m, x, x->s + r * p->nk, b, h, i0 + r);
+    if (m->jitter->bound)
+        block_bounds(m, x, b, h, i0, rows, n);
 }
 
 static void all_blocks(const struct model *m, const struct assay_run *run,
@@ -389,7 +489,7 @@ static void all_blocks(const struct model *m, const struct assay_run *run,
     {
         struct scratch x;
         struct assay_error mine;
-        enum assay_status got = scratch_new(p->nk, &x, &mine);
+        enum assay_status got = scratch_new(p->nk, p->dv, &x, &mine);
         if (got != ASSAY_OK) {
 #pragma omp critical(assay_jitter)
             {
@@ -430,21 +530,45 @@ static double value_norm(const struct blocked_job *job, int64_t r)
     return sqrt(sum);
 }
 
+/* |V| for the bound, and its largest by channel. */
+static void fill_v_abs(const struct blocked_job *job, float *v_abs,
+                       float *v_top)
+{
+    const struct assay_problem *p = job->p;
+    const int64_t wide = p->hk * p->dv;
+    for (int64_t i = 0; i < p->b * wide; i++)
+        v_top[i] = 0;
+    for (int64_t r = 0; r < p->b * p->nk; r++)
+        for (int64_t c = 0; c < wide; c++) {
+            const float v = fabsf(job->v[r * wide + c]);
+            float *top = &v_top[r / p->nk * wide + c];
+            v_abs[r * wide + c] = isfinite(v) ? v : 0;
+            *top = v_abs[r * wide + c] > *top ? v_abs[r * wide + c] : *top;
+        }
+}
+
 enum assay_status jitter_model(const struct blocked_job *job, const float *o,
-                               float *jitter_o, float *jitter_lse,
+                               const struct assay_jitter *jitter,
                                const struct assay_run *run,
                                struct assay_error *err)
 {
     const struct assay_problem *p = job->p;
     const int64_t keys = p->b * p->nk * p->hk;
-    float *v_norm = NULL;
+    const int64_t bounded = jitter->bound ? 1 : 0;
+    float *v_norm = NULL, *v_abs = NULL, *v_top = NULL;
     double *k_top = NULL;
     enum assay_status st;
     if ((st = assay_alloc("norms of V", keys, sizeof *v_norm, &v_norm, err)) !=
             ASSAY_OK ||
         (st = assay_alloc("norms of K", p->b * p->hk, sizeof *k_top, &k_top,
-                          err)) != ASSAY_OK)
+                          err)) != ASSAY_OK ||
+        (st = assay_alloc("|V|", bounded * keys * p->dv, sizeof *v_abs, &v_abs,
+                          err)) != ASSAY_OK ||
+        (st = assay_alloc("|V|", bounded * p->b * p->hk * p->dv, sizeof *v_top,
+                          &v_top, err)) != ASSAY_OK)
         goto out;
+    if (jitter->bound)
+        fill_v_abs(job, v_abs, v_top);
     for (int64_t i = 0; i < p->b * p->hk; i++)
         k_top[i] = 0;
     for (int64_t r = 0; r < keys; r++) {
@@ -453,12 +577,14 @@ enum assay_status jitter_model(const struct blocked_job *job, const float *o,
         *top = n > *top ? n : *top;
         v_norm[r] = (float)value_norm(job, r);
     }
-    struct model m = { job, o, v_norm, k_top, jitter_o, jitter_lse };
+    struct model m = { job, o, v_norm, k_top, v_abs, v_top, jitter };
     int blas = blas_one_thread();
     all_blocks(&m, run, &st, err);
     blas_restore_threads(blas);
 out:
     assay_free(v_norm);
     assay_free(k_top);
+    assay_free(v_abs);
+    assay_free(v_top);
     return st;
 }

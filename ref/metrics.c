@@ -39,13 +39,20 @@ static void compare_row(int64_t n, const float *a, const float *b,
             if (row->max_c < 0 || d > row->max_abs) {
                 row->max_abs = d;
                 row->max_c = c;
+                if (!row->mismatched) {
+                    row->max_a = x;
+                    row->max_b = y;
+                }
             }
             continue;
         }
         row->nonfinite_a += !isfinite(x);
         row->nonfinite_b += !isfinite(y);
-        if (!assay_same_class(x, y) && row->mismatched++ == 0)
+        if (!assay_same_class(x, y) && row->mismatched++ == 0) {
             row->mismatched_c = c;
+            row->max_a = x;
+            row->max_b = y;
+        }
     }
     row->distance = sqrt(d2);
     row->norm_a = sqrt(a2);
@@ -128,6 +135,8 @@ static void add_row(const struct assay_row *row, struct assay_place at,
     if (first_bad) {
         at.c = row->mismatched_c;
         out->max_at = out->worst_row = at;
+        out->max_a = row->max_a;
+        out->max_b = row->max_b;
     }
     if (out->mismatched)
         return;
@@ -138,12 +147,13 @@ static void add_row(const struct assay_row *row, struct assay_place at,
     at.c = row->max_c;
     if (at.c >= 0 && (out->max_at.i < 0 || row->max_abs > out->max_error)) {
         out->max_error = row->max_abs;
+        out->max_a = row->max_a;
+        out->max_b = row->max_b;
         out->max_at = at;
     }
 }
 
-void assay_distance(const struct assay_problem *p, const float *a,
-                    const float *b, const struct assay_row *rows,
+void assay_distance(const struct assay_problem *p, const struct assay_row *rows,
                     const double *lse_a, const double *lse_b, int64_t h0,
                     int64_t h1, struct assay_distance *out)
 {
@@ -173,11 +183,40 @@ void assay_distance(const struct assay_problem *p, const float *a,
         out->lse_max = out->lse_mean = NAN;
     if (out->mismatched)
         spoil(out);
-    if (out->max_at.i >= 0) {
-        int64_t x = assay_row_offset(p->nq, p->hq, p->dv, out->max_at.b,
-                                     out->max_at.i, out->max_at.h) +
-                    out->max_at.c;
-        out->max_a = a[x];
-        out->max_b = b[x];
+}
+
+static const double OUTPUT_ULPS = 1.5;
+
+void assay_rows_measure(const struct assay_problem *p,
+                        const struct assay_format *out, const float *c,
+                        const float *e, const float *x, const float *bound,
+                        struct assay_row *ce, struct assay_row *ex,
+                        struct assay_row *cx, struct assay_row_beyond *beyond)
+{
+    assay_rows_compare(p, c, e, ce);
+    assay_rows_compare(p, e, x, ex);
+    assay_rows_compare(p, c, x, cx);
+    for (int64_t r = 0; r < assay_problem_rows(p); r++) {
+        struct assay_place at = assay_row_place(p, r);
+        int64_t o = assay_row_offset(p->nq, p->hq, p->dv, at.b, at.i, at.h);
+        double s2 = 0, r2 = 0;
+        beyond[r] = (struct assay_row_beyond){ .bound_c = -1 };
+        for (int64_t i = o; i < o + p->dv; i++) {
+            if (!isfinite(c[i]) || !isfinite(e[i]))
+                continue;
+            float large = fabsf(c[i]) > fabsf(e[i]) ? c[i] : e[i];
+            double u = OUTPUT_ULPS * assay_format_ulp(out, large);
+            double d = fabs((double)c[i] - e[i]) - u;
+            d = d > 0 ? d : 0;
+            s2 += d * d;
+            r2 += u * u;
+            double part = d == 0 || !bound ? 0 : d / bound[i];
+            if (part > beyond[r].bound_part) {
+                beyond[r].bound_part = part;
+                beyond[r].bound_c = i - o;
+            }
+        }
+        beyond[r].beyond = sqrt(s2);
+        beyond[r].rounding = sqrt(r2);
     }
 }

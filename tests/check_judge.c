@@ -73,9 +73,12 @@ static void teardown(void)
 
 static struct result judged(void)
 {
-    struct result r = { .recipe = answer.recipe };
+    static struct result r;
+    result_free(&r);
+    r = (struct result){ .recipe = answer.recipe };
     ck_assert_int_eq(
-        judge(&problem, answer.recipe, &candidate, &answer, &exact, &r, NULL),
+        judge(&(struct yardstick){ &problem, &answer, &exact }, &candidate, NULL,
+              &r, NULL),
         ASSAY_OK);
     return r;
 }
@@ -85,12 +88,14 @@ static float *row_of(int h, int i)
     return o + (i * 2 + h) * 16;
 }
 
-/* The one gate that fails, or -1 for none and -2 for more. */
+/* The one gate that fails, or -1 for none and -2 for more. A head of few rows
+ * has the gates of its whole fail with that of a row: check_gates.c. */
 static int failing(const struct result *r)
 {
     int one = -1;
     for (int g = 0; g < GATES; g++)
-        if (!r->gates[g].pass)
+        if (!r->gates[g].pass && g != GATE_BUILD_RMS && g != GATE_LSE_RMS &&
+            g != GATE_LSE_MEAN && g != GATE_TWIN && g != GATE_BOUND)
             one = one == -1 ? g : -2;
     return one;
 }
@@ -257,6 +262,7 @@ START_TEST(tables_are_sane)
         const struct gate_row *row = gate_get((enum gate)g);
         ck_assert(row->name[0] && row->rule[0]);
         ck_assert((row->limit == 1) == (row->factor > 0));
+        ck_assert(row->one >= row->factor);
         ck_assert_int_ne(row->verdict, VERDICT_PASS);
     }
 }

@@ -25,7 +25,7 @@ compare_lse(const struct assay_problem *p, const float *a, const float *b,
         must_alloc((size_t)assay_problem_rows(p), sizeof *rows);
     struct assay_distance d;
     assay_rows_compare(p, a, b, rows);
-    assay_distance(p, a, b, rows, lse_a, lse_b, h0, h1, &d);
+    assay_distance(p, rows, lse_a, lse_b, h0, h1, &d);
     free(rows);
     return d;
 }

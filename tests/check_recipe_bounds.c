@@ -145,7 +145,7 @@ static struct assay_distance distance(const struct inputs *in,
         must_alloc((size_t)assay_problem_rows(p), sizeof *row);
     struct assay_distance out;
     assay_rows_compare(p, a.o, a.exact_o, row);
-    assay_distance(p, a.o, a.exact_o, row, a.lse, a.exact_lse, 0, p->hq, &out);
+    assay_distance(p, row, a.lse, a.exact_lse, 0, p->hq, &out);
     printf("# %s, %s: relative L2 %.4f, LSE %.4f and %.4f nats\n", recipe->name,
            assay_softmax_get(recipe->softmax)->name, out.rel_l2, out.lse_max,
            out.lse_mean);
@@ -249,7 +249,7 @@ START_TEST(dequantized_reference)
                                          a.exact_lse, NULL, &err),
                      ASSAY_OK);
     assay_rows_compare(&in.p, a.o, a.exact_o, row);
-    assay_distance(&in.p, a.o, a.exact_o, row, a.lse, a.exact_lse, 0, in.p.hq,
+    assay_distance(&in.p, row, a.lse, a.exact_lse, 0, in.p.hq,
                    &d);
     printf("# cosine %.6f, norm ratio %.6f\n", d.cosine, d.norm_ratio);
     fflush(stdout);

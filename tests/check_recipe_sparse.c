@@ -188,7 +188,7 @@ static struct assay_distance part_distance(const struct part *part)
         must_alloc((size_t)assay_problem_rows(p), sizeof *rows);
     struct assay_distance d;
     assay_rows_compare(p, part->is.o, part->exact.o, rows);
-    assay_distance(p, part->is.o, part->exact.o, rows, part->is.lse,
+    assay_distance(p, rows, part->is.lse,
                    part->exact.lse, 0, p->hq, &d);
     free(rows);
     return d;

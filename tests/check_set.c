@@ -100,6 +100,7 @@ static void same_answer(const struct assay_problem *p,
     SAME(a->jitter.o, b->jitter.o, rows);
     SAME(a->jitter.lse, b->jitter.lse, rows);
     SAME(a->jitter.gain, b->jitter.gain, p->b * p->hq);
+    SAME(a->jitter.bound, b->jitter.bound, assay_problem_o_elems(p));
 }
 
 static void same_answers(const struct assay_set *set, size_t i,
@@ -168,7 +169,7 @@ END_TEST
 /* Case 0 with one answer, written and read. */
 static void one_answer_comes_back(const struct assay_recipe *recipe)
 {
-    struct assay_provenance provenance = { "test" };
+    struct assay_provenance provenance = { .command = "test" };
     struct assay_set_writer *w;
     struct assay_error err = { 0 };
     struct made_case m;
@@ -293,7 +294,7 @@ START_TEST(words_are_ours)
     static uint8_t codes[65536];
     struct made_case m;
     struct assay_set_writer *w;
-    struct assay_provenance provenance = { "test" };
+    struct assay_provenance provenance = { .command = "test" };
     const enum assay_format_id format = _i ? ASSAY_BF16 : ASSAY_F16;
     for (int i = 0; i < 65536; i++) {
         words[i] = (uint16_t)i;
@@ -318,7 +319,7 @@ START_TEST(words_are_ours)
                                    .payloads = m.answers[1].payloads,
                                    .o = o,
                                    .lse = d,
-                                   .jitter = { o, o, o } };
+                                   .jitter = { o, o, o, o } };
     answer.payloads.k.codes = answer.payloads.v.codes = codes;
     ck_assert_int_eq(assay_set_add(w, &m.c, &exact, &answer, 1, NULL),
                      ASSAY_OK);
@@ -529,7 +530,7 @@ END_TEST
 
 START_TEST(abandoned)
 {
-    struct assay_provenance provenance = { "test" };
+    struct assay_provenance provenance = { .command = "test" };
     struct assay_set_writer *w;
     struct assay_error err = { 0 };
     struct made_case m;

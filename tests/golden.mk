@@ -19,6 +19,13 @@ tests_check_set_bad_CPPFLAGS = $(tests_cppflags)
 tests_check_set_bad_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_set_bad_LDADD = $(tests_golden) $(HDF5_LIBS)
 
+check_programs_golden += tests/check_run_file
+tests_check_run_file_SOURCES = tests/check_run_file.c tests/made_set.c \
+	tests/check_assay.c
+tests_check_run_file_CPPFLAGS = $(tests_cppflags)
+tests_check_run_file_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
+tests_check_run_file_LDADD = $(tests_golden) $(HDF5_LIBS)
+
 check_programs_golden += tests/check_npy
 tests_check_npy_SOURCES = tests/check_npy.c tests/check_assay.c
 tests_check_npy_CPPFLAGS = $(tests_cppflags)

@@ -71,6 +71,15 @@ static float *floats(int64_t n)
     return out;
 }
 
+/* The same among those of bf16, which a set stores in 16 bits. */
+static float *bf16_floats(int64_t n)
+{
+    float *out = floats(n);
+    assay_format_round(assay_format_get(ASSAY_BF16), ASSAY_NEAREST_EVEN,
+                       ASSAY_SPECIAL, (size_t)n, out, out);
+    return out;
+}
+
 static double *doubles(int64_t n)
 {
     static const double odd[] = { -0.0, 5e-324, INFINITY, -INFINITY, 0 };
@@ -145,7 +154,8 @@ void made_answer_init(const struct assay_problem *p,
         },
         .o = floats(assay_problem_o_elems(p)),
         .lse = doubles(rows),
-        .jitter = { floats(rows), floats(rows), floats(p->b * p->hq) },
+        .jitter = { floats(rows), floats(rows), floats(p->b * p->hq),
+                    bf16_floats(assay_problem_o_elems(p)) },
     };
 }
 
@@ -217,7 +227,7 @@ void made_leave(void)
 void made_write(const char *path, const int *order, int n,
                 char hash[SET_HASH_CHARS + 1])
 {
-    struct assay_provenance provenance = { "test" };
+    struct assay_provenance provenance = { .command = "test" };
     struct assay_set_writer *w;
     struct assay_error err = { 0 };
     ck_assert_msg(assay_set_create(path, &provenance, &w, &err) == ASSAY_OK,

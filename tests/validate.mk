@@ -1,17 +1,47 @@
 # SPDX-License-Identifier: MIT
 # Tests of validate/ and of the program as a whole.
-check_programs_validate = tests/check_judge tests/check_child
+check_programs_validate = \
+	tests/check_judge tests/check_gates tests/check_child \
+	tests/check_doctor tests/check_locate tests/check_mutation
 tests_check_judge_SOURCES = tests/check_judge.c tests/check_assay.c
 tests_check_judge_CPPFLAGS = $(tests_cppflags)
 tests_check_judge_CFLAGS = $(tests_cflags)
 tests_check_judge_LDADD = validate/libvalidate.la $(tests_golden)
+tests_check_gates_SOURCES = tests/check_gates.c tests/check_assay.c
+tests_check_gates_CPPFLAGS = $(tests_cppflags)
+tests_check_gates_CFLAGS = $(tests_cflags)
+tests_check_gates_LDADD = validate/libvalidate.la $(tests_golden)
 tests_check_child_SOURCES = tests/check_child.c tests/check_assay.c
 tests_check_child_CPPFLAGS = $(tests_cppflags)
 tests_check_child_CFLAGS = $(tests_cflags)
 tests_check_child_LDADD = validate/libvalidate.la $(tests_golden)
 
-program_tests = tests/faulty.test tests/hygiene.test tests/own_kernel.test \
-	tests/readme.test tests/recipes.test tests/shapes.test
+tests_check_mutation_SOURCES = tests/check_mutation.c tests/check_assay.c
+tests_check_mutation_CPPFLAGS = $(tests_cppflags)
+tests_check_mutation_CFLAGS = $(tests_cflags)
+tests_check_mutation_LDADD = validate/libvalidate.la $(tests_golden)
+
+program_tests = \
+	tests/faulty.test tests/hygiene.test tests/own_kernel.test \
+	tests/prove.test tests/readme.test tests/recipes.test \
+	tests/shapes.test tests/record.test tests/report.test
 TESTS += $(program_tests)
-EXTRA_DIST += $(program_tests) tests/packed_module.c
+EXTRA_DIST += $(program_tests) tests/packed_module.c tests/junit.rng
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; CXX='$(CXX)'; export CC CXX;
+
+tests_check_doctor_SOURCES = tests/check_doctor.c tests/check_assay.c \
+	tests/check_values.c tests/check_values.h
+tests_check_doctor_CPPFLAGS = $(tests_cppflags)
+tests_check_doctor_CFLAGS = $(tests_cflags)
+tests_check_doctor_LDADD = validate/libvalidate.la $(tests_golden)
+
+tests_check_locate_SOURCES = tests/check_locate.c tests/check_assay.c
+tests_check_locate_CPPFLAGS = $(tests_cppflags)
+tests_check_locate_CFLAGS = $(tests_cflags)
+tests_check_locate_LDADD = validate/libvalidate.la $(tests_golden)
+check_PROGRAMS += tests/print_report
+
+tests_print_report_SOURCES = tests/print_report.c
+tests_print_report_CPPFLAGS = $(AM_CPPFLAGS)
+tests_print_report_LDADD = validate/libvalidate.la golden/libgolden.la \
+	ref/libref.la

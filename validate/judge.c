@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every rule accepts in the positive: a NaN fails.
+ * From a sketch to a verdict: gates, the gravest verdict of those that fail,
+ * and the three distances.
  */
 #include "validate/judge.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "assay/memory.h"
+#include "validate/gates.h"
 
 static const struct verdict_row verdicts[] = {
 #define ASSAY_VERDICT(id, name, code) { name, code },
@@ -19,8 +20,20 @@ static const struct verdict_row verdicts[] = {
 };
 
 static const struct gate_row gate_rows[] = {
-#define ASSAY_GATE(id, name, limit, factor, verdict, rule) \
-    { name, limit, factor, VERDICT_##verdict, rule },
+#define ASSAY_GATE(id, name, limit, factor, one, verdict, rule) \
+    { name, limit, factor, one, VERDICT_##verdict, rule },
+#include "validate/gate.def"
+#undef ASSAY_GATE
+};
+
+static const char *const sources[] = {
+#define LIMIT_SOURCE(id, name) name,
+#include "validate/limit_source.def"
+#undef LIMIT_SOURCE
+};
+
+static void (*const rules[])(struct judging *) = {
+#define ASSAY_GATE(id, ...) gate_rule_##id,
 #include "validate/gate.def"
 #undef ASSAY_GATE
 };
@@ -35,185 +48,49 @@ const struct gate_row *gate_get(enum gate gate)
     return &gate_rows[gate];
 }
 
-struct judging {
-    const struct assay_problem *p;
-    const struct assay_format *out_format;
-    const struct candidate *c;
-    const struct assay_answer *e;
-    struct assay_row *rows; /* C against E */
-    bool *head_failed;      /* [b, hq] */
-    struct gate_result *gates;
-};
-
-/* Offers a value to a gate; the worst stays, a NaN is worse than anything.
- * True where the note is now this value's to write. */
-static bool offer(struct judging *j, enum gate gate, double value,
-                  struct assay_place at)
+const char *limit_source_name(enum limit_source source)
 {
-    struct gate_result *g = &j->gates[gate];
-    if (!(value <= gate_rows[gate].limit)) {
-        g->pass = false;
-        if (at.h >= 0)
-            j->head_failed[at.b * j->p->hq + at.h] = true;
-    }
-    if (isnan(g->value) || value <= g->value)
-        return false;
-    g->value = value;
-    g->at = at;
-    return true;
+    return sources[source];
 }
 
-static void note(struct judging *j, enum gate gate, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void note(struct judging *j, enum gate gate, const char *format, ...)
+void limits_default(struct limit limits[GATES])
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(j->gates[gate].note, sizeof j->gates[gate].note, format, args);
-    va_end(args);
+    for (int g = 0; g < GATES; g++)
+        limits[g] =
+            (struct limit){ gate_rows[g].limit, LIMIT_DEFAULT, NULL, NULL };
 }
 
-static void judge_integrity(struct judging *j)
+enum assay_status result_keep_rows(struct result *r, struct sketch *sketch,
+                                   struct assay_error *err)
 {
-    const struct candidate *c = j->c;
-    const struct assay_place nowhere = { -1, -1, -1, -1 };
-    int64_t unwritten = c->o_unwritten + c->lse_unwritten;
-    double value = (double)(c->guard_bytes + c->input_bytes + unwritten);
-    offer(j, GATE_INTEGRITY, value, unwritten > 0 ? c->unwritten_at : nowhere);
-    if (value > 0)
-        note(j, GATE_INTEGRITY,
-             "%" PRId64 " guard bytes%s%s and %" PRId64 " input bytes changed, "
-             "%" PRId64 " outputs and %" PRId64 " LSE not written",
-             c->guard_bytes, c->guard_where ? " " : "",
-             c->guard_where ? c->guard_where : "", c->input_bytes,
-             c->o_unwritten, c->lse_unwritten);
+    r->rows = malloc(sizeof *r->rows);
+    if (!r->rows)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for the rows");
+    *r->rows = *sketch;
+    *sketch = (struct sketch){ 0 };
+    return ASSAY_OK;
 }
 
-static const char *class_name(double x)
+void result_free(struct result *r)
 {
-    return isnan(x) ? "NaN" : isinf(x) ? x > 0 ? "+inf" : "-inf" : "finite";
-}
-
-/* Counts per row would let many rows with one NaN look mild: one count. */
-static void judge_finite(struct judging *j)
-{
-    const struct assay_problem *p = j->p;
-    int64_t bad = 0;
-    for (int64_t r = 0; r < assay_problem_rows(p); r++) {
-        struct assay_place at = assay_row_place(p, r);
-        at.c = j->rows[r].mismatched_c;
-        bool lse = !assay_same_class(j->c->lse[r], j->e->lse[r]);
-        if (!j->rows[r].mismatched && !lse)
-            continue;
-        if (bad == 0 && !j->rows[r].mismatched)
-            note(j, GATE_FINITE, "LSE is %s, should be %s",
-                 class_name(j->c->lse[r]), class_name(j->e->lse[r]));
-        else if (bad == 0)
-            note(j, GATE_FINITE, "O differs in class");
-        if (bad == 0)
-            j->gates[GATE_FINITE].at = at;
-        bad += j->rows[r].mismatched + lse;
-        j->head_failed[at.b * p->hq + at.h] = true;
-    }
-    j->gates[GATE_FINITE].value = (double)bad;
-    j->gates[GATE_FINITE].pass = bad == 0;
-}
-
-static void judge_dead_rows(struct judging *j)
-{
-    const struct assay_problem *p = j->p;
-    int64_t bad = 0;
-    for (int64_t r = 0; r < assay_problem_rows(p); r++) {
-        if (j->e->lse[r] != -INFINITY)
-            continue;
-        struct assay_place at = assay_row_place(p, r);
-        bool right = j->c->lse[r] == -INFINITY && j->rows[r].norm_a == 0 &&
-                     j->rows[r].nonfinite_a == 0;
-        if (!right && offer(j, GATE_DEAD_ROWS, (double)++bad, at) && bad == 1)
-            note(j, GATE_DEAD_ROWS, "norm of O is %g, LSE is %g",
-                 j->rows[r].norm_a, j->c->lse[r]);
-    }
-}
-
-/* L2 of what the output format does not explain: half an ulp of rounding to
- * nearest, and one more, which truncation or a second rounding costs. */
-static const double OUTPUT_ULPS = 1.5;
-
-static double beyond_rounding(const struct judging *j, const float *c,
-                              const float *e)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < j->p->dv; i++) {
-        float large = fabsf(c[i]) > fabsf(e[i]) ? c[i] : e[i];
-        double d = fabs((double)c[i] - e[i]) -
-                   OUTPUT_ULPS * assay_format_ulp(j->out_format, large);
-        sum += d > 0 ? d * d : 0; /* classes are the finite gate's */
-    }
-    return sqrt(sum);
-}
-
-static double part_used(double value, double allowed)
-{
-    return value == 0 ? 0 : value / allowed;
-}
-
-static void judge_rows(struct judging *j)
-{
-    const struct assay_problem *p = j->p;
-    for (int64_t r = 0; r < assay_problem_rows(p); r++) {
-        struct assay_place at = assay_row_place(p, r);
-        int64_t o = assay_row_offset(p->nq, p->hq, p->dv, at.b, at.i, at.h);
-        double d = beyond_rounding(j, j->c->o + o, j->e->o + o);
-        double allowed = gate_rows[GATE_BUILD].factor * j->e->jitter.o[r];
-        /* a row that is not finite is the finite gate's */
-        if (j->rows[r].nonfinite_b == 0 &&
-            offer(j, GATE_BUILD, part_used(d, allowed), at))
-            note(j, GATE_BUILD,
-                 "the row is %.2e off (L2, its rounding taken off), %.2e is "
-                 "allowed, its norm is %.2e",
-                 d, allowed, j->rows[r].norm_b);
-        double c = j->c->lse[r], e = j->e->lse[r];
-        if (!assay_same_class(c, e) || !isfinite(e))
-            continue; /* the finite gate's */
-        d = fabs(c - e) -
-            assay_format_ulp(assay_format_get(ASSAY_F32), (float)e);
-        allowed = gate_rows[GATE_LSE].factor * j->e->jitter.lse[r];
-        if (offer(j, GATE_LSE, part_used(d > 0 ? d : 0, allowed), at))
-            note(j, GATE_LSE, "%.6f nats, should be %.6f within %.1e", c, e,
-                 allowed);
-    }
-}
-
-static void judge_gain(struct judging *j)
-{
-    const struct assay_problem *p = j->p;
-    const double half = assay_format_epsilon(j->out_format) / 2;
-    const double step = assay_format_ulp(j->out_format, 0);
-    for (int64_t bh = 0; bh < p->b * p->hq; bh++) {
-        double a2 = 0, b2 = 0;
-        for (int64_t r = bh * p->nq; r < (bh + 1) * p->nq; r++) {
-            a2 += j->rows[r].norm_a * j->rows[r].norm_a;
-            b2 += j->rows[r].norm_b * j->rows[r].norm_b;
-        }
-        double ratio = b2 > 0 ? sqrt(a2 / b2) : a2 > 0 ? INFINITY : 1;
-        double allowed =
-            gate_rows[GATE_GAIN].factor * j->e->jitter.gain[bh] + half;
-        if (b2 > 0) /* outputs below the format's normal range */
-            allowed += step / 2 * sqrt((double)(p->nq * p->dv) / b2);
-        struct assay_place at = { bh / p->hq, bh % p->hq, -1, -1 };
-        if (offer(j, GATE_GAIN, part_used(fabs(ratio - 1), allowed), at))
-            note(j, GATE_GAIN, "norm ratio %.6f, should be 1 within %.1e",
-                 ratio, allowed);
-    }
+    if (r->rows)
+        sketch_free(r->rows);
+    free(r->rows);
+    r->rows = NULL;
+    free(r->case_name);
+    assay_free(r->heads_gates);
+    r->case_name = NULL;
+    r->heads_gates = NULL;
 }
 
 /* A failed integrity gate has three faces. */
-static enum verdict integrity_verdict(const struct candidate *c, int64_t rows)
+static enum verdict integrity_verdict(const struct sketch *s)
 {
-    if (c->guard_bytes > 0 || c->input_bytes > 0)
+    if (s->guard_bytes > 0 || s->input_bytes > 0)
         return VERDICT_OUT_OF_BOUNDS;
-    return c->lse_unwritten == rows ? VERDICT_MISSING : VERDICT_UNWRITTEN;
+    return s->lse_unwritten == assay_problem_rows(&s->problem)
+               ? VERDICT_MISSING
+               : VERDICT_UNWRITTEN;
 }
 
 static void place_text(struct assay_place at, char *text, size_t n)
@@ -235,17 +112,16 @@ static void append(struct result *out, const char *text, const char *more)
 
 /* The gravest verdict of the failed gates, the reason it gives, and the names
  * of the other gates that fail. */
-static void conclude(const struct judging *j, struct result *out)
+static void conclude(const struct sketch *s, struct result *out)
 {
     int told = -1;
     out->verdict = VERDICT_PASS;
     for (int g = 0; g < GATES; g++) {
-        const struct gate_result *gate = &j->gates[g];
+        const struct gate_result *gate = &out->gates[g];
         if (gate->pass)
             continue;
-        enum verdict v = g == GATE_INTEGRITY
-                             ? integrity_verdict(j->c, assay_problem_rows(j->p))
-                             : gate_rows[g].verdict;
+        enum verdict v =
+            g == GATE_INTEGRITY ? integrity_verdict(s) : gate_rows[g].verdict;
         if (v < out->verdict) {
             char place[96];
             place_text(gate->at, place, sizeof place);
@@ -256,10 +132,10 @@ static void conclude(const struct judging *j, struct result *out)
         }
     }
     for (int g = 0, n = 0; g < GATES; g++)
-        if (!j->gates[g].pass && g != told)
+        if (!out->gates[g].pass && g != told)
             append(out, n++ ? ", " : "; also fails: ", gate_rows[g].name);
-    for (int64_t bh = 0; bh < j->p->b * j->p->hq; bh++)
-        out->heads_failed += j->head_failed[bh];
+    for (int64_t bh = 0; bh < out->heads; bh++)
+        out->heads_failed += out->heads_gates[bh] != 0;
 }
 
 /* A kernel much nearer to the exact answer than its recipe is may be right for
@@ -274,74 +150,62 @@ static void suspect_form(struct result *out)
 }
 
 /* A lost LSE or a write out of bounds is the kernel's in every head. */
-static void spread_integrity(struct judging *j)
+static void spread_integrity(const struct sketch *s, struct result *out)
 {
-    const struct assay_problem *p = j->p;
-    if (!j->gates[GATE_INTEGRITY].pass &&
-        integrity_verdict(j->c, assay_problem_rows(p)) != VERDICT_UNWRITTEN)
-        for (int64_t bh = 0; bh < p->b * p->hq; bh++)
-            j->head_failed[bh] = true;
+    if (!out->gates[GATE_INTEGRITY].pass &&
+        integrity_verdict(s) != VERDICT_UNWRITTEN)
+        for (int64_t bh = 0; bh < out->heads; bh++)
+            out->heads_gates[bh] |= 1u << GATE_INTEGRITY;
 }
 
-static enum assay_status distances(const struct judging *j,
-                                   const struct assay_exact *x,
-                                   struct result *out, struct assay_error *err)
+static void distances(const struct sketch *s, struct result *out)
 {
-    const struct assay_problem *p = j->p;
-    const struct candidate *c = j->c;
-    struct assay_row *rows;
-    enum assay_status st = assay_alloc("row figures", assay_problem_rows(p),
-                                       sizeof *rows, &rows, err);
+    const struct assay_problem *p = &s->problem;
+    assay_distance(p, s->ce, s->lse_c, s->lse_e, 0, p->hq, &out->build);
+    assay_distance(p, s->ex, s->lse_e, s->lse_x, 0, p->hq,
+                   &out->recipe_distance);
+    assay_distance(p, s->cx, s->lse_c, s->lse_x, 0, p->hq, &out->total);
+}
+
+enum assay_status judge_sketch(const struct sketch *s,
+                               const struct limit limits[GATES],
+                               struct result *out, struct assay_error *err)
+{
+    const int64_t heads = s->problem.b * s->problem.hq;
+    enum assay_status st =
+        assay_alloc("gates of heads", heads, sizeof *out->heads_gates,
+                    &out->heads_gates, err);
     if (st != ASSAY_OK)
         return st;
-    assay_distance(p, c->o, j->e->o, j->rows, c->lse, j->e->lse, 0, p->hq,
-                   &out->build);
-    assay_rows_compare(p, j->e->o, x->o, rows);
-    assay_distance(p, j->e->o, x->o, rows, j->e->lse, x->lse, 0, p->hq,
-                   &out->recipe_distance);
-    assay_rows_compare(p, c->o, x->o, rows);
-    assay_distance(p, c->o, x->o, rows, c->lse, x->lse, 0, p->hq, &out->total);
-    assay_free(rows);
-    return ASSAY_OK;
-}
-
-enum assay_status judge(const struct assay_problem *p,
-                        const struct assay_recipe *recipe,
-                        const struct candidate *c, const struct assay_answer *e,
-                        const struct assay_exact *x, struct result *out,
-                        struct assay_error *err)
-{
-    struct judging j = { .p = p,
-                         .out_format = assay_format_get(recipe->out_format),
-                         .c = c,
-                         .e = e,
-                         .gates = out->gates };
-    enum assay_status st;
-    const int64_t heads = p->b * p->hq;
-    for (int g = 0; g < GATES; g++)
-        out->gates[g] =
-            (struct gate_result){ .pass = true, .at = { -1, -1, -1, -1 } };
-    if ((st = assay_alloc("row figures", assay_problem_rows(p), sizeof *j.rows,
-                          &j.rows, err)) != ASSAY_OK)
-        return st;
-    if ((st = assay_alloc("head flags", heads, sizeof *j.head_failed,
-                          &j.head_failed, err)) != ASSAY_OK)
-        goto out;
-    memset(j.head_failed, 0, (size_t)heads * sizeof *j.head_failed);
-    assay_rows_compare(p, c->o, e->o, j.rows);
-    judge_integrity(&j);
-    judge_finite(&j);
-    judge_dead_rows(&j);
-    judge_rows(&j);
-    judge_gain(&j);
-    spread_integrity(&j);
+    memset(out->heads_gates, 0, (size_t)heads * sizeof *out->heads_gates);
+    struct judging j = { s, out->gates, out->heads_gates, ASSAY_OK, err };
+    for (int g = 0; g < GATES; g++) {
+        out->gates[g] = (struct gate_result){ .pass = true,
+                                              .limit = limits[g],
+                                              .at = { -1, -1, -1, -1 } };
+        rules[g](&j);
+    }
     out->judged = true;
     out->heads = heads;
-    conclude(&j, out);
-    st = distances(&j, x, out, err);
+    spread_integrity(s, out);
+    conclude(s, out);
+    distances(s, out);
     suspect_form(out);
-out:
-    assay_free(j.rows);
-    assay_free(j.head_failed);
+    return j.st;
+}
+
+enum assay_status judge(const struct yardstick *against,
+                        const struct candidate *c,
+                        const struct limit limits[GATES], struct result *out,
+                        struct assay_error *err)
+{
+    struct limit own[GATES];
+    struct sketch sketch;
+    enum assay_status st = sketch_make(against, c, &sketch, err);
+    if (st != ASSAY_OK)
+        return st;
+    limits_default(own);
+    st = judge_sketch(&sketch, limits ? limits : own, out, err);
+    sketch_free(&sketch);
     return st;
 }

@@ -6,26 +6,23 @@
 #ifndef ASSAY_JUDGE_H
 #define ASSAY_JUDGE_H
 
-#include "golden/set.h"
 #include "validate/result.h"
+#include "golden/sketch.h"
 
-/* What a kernel left behind. */
-struct candidate {
-    const float *o;          /* values, [b, nq, hq, dv] */
-    const double *lse;       /* [b, hq, nq] */
-    int64_t guard_bytes;     /* changed outside the buffers */
-    const char *guard_where; /* the first: "after o"; static, or NULL */
-    int64_t input_bytes;     /* inputs changed */
-    int64_t o_unwritten;     /* elements that still hold the poison */
-    int64_t lse_unwritten;
-    struct assay_place unwritten_at; /* the first */
-};
+/* The limits of gate.def. */
+void limits_default(struct limit limits[GATES]);
 
-/* Fills verdict, reason, gates, heads_failed and the three distances. */
-enum assay_status judge(const struct assay_problem *p,
-                        const struct assay_recipe *recipe,
-                        const struct candidate *c, const struct assay_answer *e,
-                        const struct assay_exact *x, struct result *out,
+/* Fills verdict, reason, gates, heads and the three distances of *out, whose
+ * case, recipe and kernel are there already. ASSAY_USAGE where a limit that
+ * somebody set allows less than the golden's own error bar. */
+enum assay_status judge_sketch(const struct sketch *s,
+                               const struct limit limits[GATES],
+                               struct result *out, struct assay_error *err);
+
+/* sketch_make() and judge_sketch(); limits NULL: the default ones. */
+enum assay_status judge(const struct yardstick *against,
+                        const struct candidate *c,
+                        const struct limit limits[GATES], struct result *out,
                         struct assay_error *err);
 
 #endif

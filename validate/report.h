@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results for people (tables) and for programs (JSON, "assay-run/1").
+ * Reports of a run. Each format is a row of report.def and a file
+ * report_<format>.c; what they share is here.
  */
 #ifndef ASSAY_REPORT_H
 #define ASSAY_REPORT_H
@@ -8,30 +9,69 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "golden/set.h"
+#include "golden/temp_file.h"
+#include "validate/limits.h"
 #include "validate/module.h"
 #include "validate/result.h"
 
+/* When and where; texts are the struct's. */
+struct report_run {
+    char date[32], host[128], cpu[128];
+    char *command;     /* the command line; see report_command */
+    char *set_command; /* the one that made the set; NULL: not said */
+};
+
 struct report {
     const char *set_path, *set_hash;
-    const char *module_option;  /* as given; NULL: the built-in module */
-    const char *timeout_option; /* as given, or NULL */
+    const char *module_option;     /* as given; NULL: the built-in module */
+    const char *timeout_option;    /* as given, or NULL */
+    const char *quarantine_option; /* the same */
+    const struct limits *limits;   /* or NULL: what --limit and --limits say */
+    long runs;                     /* of each kernel on each case */
     const struct module_info *module;
     const struct result *results;
     size_t count;
+    struct report_run run;
 };
+
+/* The command line of a verb, as a shell reads it; free(). To be asked for
+ * before argp puts argv in another order. NULL: out of memory. */
+char *report_command(const char *verb, int argc, char *const *argv);
+
+/* Fills report->run, which takes the command; set NULL: its command is not
+ * said. */
+void report_run_fill(struct report *report, const struct assay_set *set,
+                     char *command);
+void report_run_free(struct report *report);
+
+/* The head of a report: names and texts, all the report's, none NULL. */
+enum { REPORT_FACTS = 14 };
+struct report_fact {
+    const char *key, *text;
+};
+void report_facts(const struct report *report,
+                  struct report_fact facts[REPORT_FACTS]);
+
+/* Of the launch; NaN where none came to its end. */
+double report_seconds(const struct result *one);
+
+/* Whether a gate of a result was judged; one that was not has no value. */
+bool report_gate_judged(const struct result *one, enum gate gate);
+/* What it allowed, and who said so: "default". NaN and NULL: it has no
+ * limit. */
+double report_gate_limit(const struct result *one, enum gate gate);
+const char *report_gate_limit_from(const struct result *one, enum gate gate);
 
 /* The command line that runs one result again. */
 struct repeat {
-    const char *argv[16]; /* texts of the report, the result, and these */
-    char case_name[1024], kernel[160];
+    const char *argv[24 + 2 * GATES]; /* of the report, the result, and these */
+    char case_name[1024], kernel[160], runs[24], limits[GATES][64];
 };
 size_t report_repeat(const struct report *r, const struct result *one,
                      struct repeat *out);
-
-/* Each prints the whole report; false when the stream could not be written
- * or memory ran out. */
-bool report_table(const struct report *r, FILE *out);
-bool report_json(const struct report *r, FILE *out);
+/* The same as a shell reads it; free(). NULL: out of memory. */
+char *report_repeat_line(const struct report *r, const struct result *one);
 
 /* One line: how many results had which verdict. */
 void report_counts(const struct report *r, char *text, size_t size);
@@ -39,5 +79,53 @@ void report_counts(const struct report *r, char *text, size_t size);
 /* Exit code: the program's, from all verdicts. 1 before 3 before 77; 77 only
  * where nothing ran. */
 int report_exit(const struct report *r);
+
+/* Each prints a part of the report; false when the stream could not be
+ * written or memory ran out. */
+typedef bool report_writer(const struct report *r, FILE *out);
+typedef bool report_one_writer(const struct report *r, const struct result *one,
+                               FILE *out);
+
+struct report_format {
+    const char *name;
+    report_writer *begin;   /* before the first kernel, or NULL */
+    report_one_writer *one; /* as soon as a result is there, or NULL */
+    report_writer *end;     /* when all results are there */
+    const char *about;
+};
+/* Whether it tells result->rows. */
+bool report_format_has_rows(const struct report_format *format);
+int report_format_count(void);
+const struct report_format *report_format_get(int i);
+
+#define ASSAY_REPORT(name, begin, one, end, about) report_writer end;
+#include "validate/report.def"
+#undef ASSAY_REPORT
+report_writer report_jsonl_begin;
+report_one_writer report_jsonl_one;
+
+/* Lines for people: reasons, notes and what the cases cannot tell apart. */
+void report_reasons(const struct report *r, bool markdown, FILE *out);
+
+/* -- where a report goes -- */
+struct report_file {
+    const struct report_format *format;
+    const char *path; /* NULL: stdout, where errors are verb_end's */
+    FILE *out;        /* while kernels run; NULL: not open */
+};
+/* A format that is written while kernels run goes straight to its file; any
+ * other appears whole or not at all. ASSAY_FILE. */
+enum assay_status report_file_begin(struct report_file *file,
+                                    const struct report *r,
+                                    struct assay_error *err);
+enum assay_status report_file_one(struct report_file *file,
+                                  const struct report *r,
+                                  const struct result *one,
+                                  struct assay_error *err);
+enum assay_status report_file_end(struct report_file *file,
+                                  const struct report *r,
+                                  struct assay_error *err);
+/* Closes what an error left open; the lines that are there stay. */
+void report_file_close(struct report_file *file);
 
 #endif

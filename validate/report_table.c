@@ -1,58 +1,57 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results for people.
+ * Results for people: tables for a terminal or in Markdown.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "golden/term.h"
+#include "golden/sheet.h"
 #include "golden/verb.h"
 #include "validate/device.h"
+#include "validate/quarantine.h"
 #include "validate/report.h"
 
-enum {
-    CASE,
-    RECIPE,
-    KERNEL,
-    VERDICT,
-    USED,
-    DISTANCE,
-    COSINE,
-    WORST,
-    MAE,
-    MAX,
-    REL,
-    LSE,
-    COLUMNS
-};
-
-/* The six figures, from `column` on. */
-static void figure_cells(struct table *t, size_t column,
-                         const struct assay_distance *d)
+/* Unlike "-", "nan" is a figure. */
+static void figure(struct sheet *s, double x, bool fixed, int digits)
 {
-    const double small[] = { d->mae, d->max_error, d->rel_l2, d->lse_max };
-    table_printf(t, column++, "%.8f", d->cosine);
-    table_printf(t, column++, "%.6f", d->worst_row_cosine);
-    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-        table_printf(t, column++, "%.2e", small[i]);
+    if (isnan(x))
+        sheet_cell(s, "nan");
+    else
+        sheet_cell(s, fixed ? "%.*f" : "%.*e", digits, x);
 }
 
-static void distance_cells(struct table *t, const char *name,
-                           const struct assay_distance *d)
+enum { FIGURES = 6 };
+
+static void figure_cells(struct sheet *s, const struct assay_distance *d)
 {
-    table_text(t, DISTANCE, name);
-    figure_cells(t, COSINE, d);
+    figure(s, d->cosine, true, 8);
+    figure(s, d->worst_row_cosine, true, 6);
+    figure(s, d->mae, false, 2);
+    figure(s, d->max_error, false, 2);
+    figure(s, d->rel_l2, false, 2);
+    figure(s, d->lse_max, false, 2);
+}
+
+static enum colour colour_of(const struct result *r)
+{
+    const int code = verdict_get(r->verdict)->code;
+    return code == 0                                        ? COLOUR_GOOD
+           : code == EXIT_NOTHING_RAN || result_is_known(r) ? COLOUR_DIM
+                                                            : COLOUR_BAD;
 }
 
 /* The worst part of what the gates allow; above 1 fails. */
 static double most_used(const struct result *r)
 {
     double most = 0;
-    for (int g = 0; g < GATES; g++)
-        if (gate_get((enum gate)g)->limit == 1)
-            most = assay_worst(most, r->gates[g].value);
+    for (int i = 0; i < GATES; i++) {
+        const enum gate g = (enum gate)i;
+        if (report_gate_judged(r, g) && report_gate_limit(r, g) > 0)
+            most =
+                assay_worst(most, r->gates[g].value / report_gate_limit(r, g));
+    }
     return most;
 }
 
@@ -63,33 +62,78 @@ static bool same_recipe(const struct result *a, const struct result *b)
            strcmp(a->case_name, b->case_name) == 0;
 }
 
-static void result_rows(struct table *t, const struct result *r,
-                        const struct result *before)
+/* What the rows of a result begin with. A terminal has it once; rows of a
+ * Markdown table may be taken apart. */
+static void first_cells(struct sheet *s, const struct result *r, bool again)
 {
-    table_row(t);
-    table_text(t, CASE, r->case_name);
-    table_text(t, RECIPE, r->recipe->name);
-    table_printf(t, KERNEL, "%s %s", r->kernel[0] ? r->kernel : "-",
-                 r->input ? r->input : "");
-    table_text(t, VERDICT, verdict_get(r->verdict)->name);
-    int code = verdict_get(r->verdict)->code;
-    table_colour(t, VERDICT,
-                 code == 0                  ? COLOUR_GOOD
-                 : code == EXIT_NOTHING_RAN ? COLOUR_DIM
-                                            : COLOUR_BAD);
-    if (!r->judged)
+    if (again && !s->markdown) {
+        for (int i = 0; i < 5; i++)
+            sheet_cell(s, "%s", "");
         return;
-    table_printf(t, USED, most_used(r) < 100 ? "%.2f" : "%.0f", most_used(r));
-    distance_cells(t, "build", &r->build);
-    table_row(t);
-    if (!before || !same_recipe(before, r)) {
-        distance_cells(t, "recipe", &r->recipe_distance);
-        table_row(t);
     }
-    distance_cells(t, "total", &r->total);
+    sheet_cell(s, "%s", r->case_name);
+    sheet_cell(s, "%s", r->recipe->name);
+    sheet_cell(s, "%s%s%s", r->kernel[0] ? r->kernel : "-", r->input ? " " : "",
+               r->input ? r->input : "");
+    sheet_cell(s, "%s%s", verdict_get(r->verdict)->name,
+               result_is_known(r) ? ", known" : "");
+    sheet_colour(s, colour_of(r));
+    if (r->judged)
+        figure(s, most_used(r), true, most_used(r) < 100 ? 2 : 0);
+    else
+        sheet_cell(s, "-");
 }
 
-/* The worst of each figure over a recipe's results that ran. */
+static void result_rows(struct sheet *s, const struct result *r,
+                        const struct result *before)
+{
+    const struct {
+        const char *name;
+        const struct assay_distance *distance;
+    } rows[] = { { "build", &r->build },
+                 { "recipe", &r->recipe_distance },
+                 { "total", &r->total } };
+    if (!r->judged) {
+        first_cells(s, r, false);
+        for (int i = 0; i < 1 + FIGURES; i++)
+            sheet_cell(s, "-");
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (i == 1 && !s->markdown && before && same_recipe(before, r))
+            continue;
+        first_cells(s, r, i > 0);
+        sheet_cell(s, "%s", rows[i].name);
+        figure_cells(s, rows[i].distance);
+    }
+}
+
+static bool print_results(const struct report *r, bool markdown, FILE *out)
+{
+    static const struct column columns[] = {
+        { "CASE", COLUMN_LONG },
+        { "RECIPE", COLUMN_TEXT },
+        { "KERNEL", COLUMN_LONG },
+        { "VERDICT", COLUMN_TEXT },
+        { "USED", COLUMN_NUMBER },
+        { "DISTANCE", COLUMN_TEXT },
+        { "COSINE", COLUMN_NUMBER },
+        { "WORST ROW", COLUMN_EXTRA | COLUMN_NUMBER },
+        { "MAE", COLUMN_NUMBER },
+        { "MAX ERROR", COLUMN_EXTRA | COLUMN_NUMBER },
+        { "REL L2", COLUMN_EXTRA | COLUMN_NUMBER },
+        { "LSE NATS", COLUMN_NUMBER },
+    };
+    struct sheet s;
+    sheet_begin(&s, out, markdown, markdown ? "Results" : NULL, columns,
+                sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < r->count; i++)
+        result_rows(&s, &r->results[i], i ? &r->results[i - 1] : NULL);
+    return sheet_end(&s);
+}
+
+/* ---- the worst of each figure over a recipe's results that ran ---- */
+
 static void worsen(struct assay_distance *worst, const struct assay_distance *d)
 {
     worst->cosine = -assay_worst(-worst->cosine, -d->cosine);
@@ -101,25 +145,53 @@ static void worsen(struct assay_distance *worst, const struct assay_distance *d)
     worst->lse_max = assay_worst(worst->lse_max, d->lse_max);
 }
 
-enum { SUM_RECIPE, SUM_RESULTS, SUM_PASSED, SUM_DISTANCE, SUM_COSINE };
+struct summary {
+    const char *recipe;
+    size_t ran, passed, judged;
+    struct assay_distance distances[3]; /* build, recipe, total */
+};
 
-static void summary_row(struct table *t, const char *recipe, size_t results,
-                        size_t passed, const char *name,
-                        const struct assay_distance *d)
+static struct summary summarise(const struct report *r,
+                                const struct assay_recipe *recipe)
 {
-    table_row(t);
-    if (recipe) {
-        table_text(t, SUM_RECIPE, recipe);
-        table_printf(t, SUM_RESULTS, "%zu", results);
-        table_printf(t, SUM_PASSED, "%zu", passed);
-        table_colour(t, SUM_PASSED,
-                     passed == results ? COLOUR_GOOD : COLOUR_BAD);
+    struct summary sum = { .recipe = recipe->name };
+    for (int d = 0; d < 3; d++)
+        sum.distances[d] =
+            (struct assay_distance){ .cosine = 1, .worst_row_cosine = 1 };
+    for (size_t i = 0; i < r->count; i++) {
+        const struct result *one = &r->results[i];
+        if (one->recipe->id != recipe->id)
+            continue;
+        sum.ran += verdict_get(one->verdict)->code != EXIT_NOTHING_RAN;
+        sum.passed += one->verdict == VERDICT_PASS;
+        if (!one->judged)
+            continue;
+        sum.judged++;
+        worsen(&sum.distances[0], &one->build);
+        worsen(&sum.distances[1], &one->recipe_distance);
+        worsen(&sum.distances[2], &one->total);
     }
-    table_text(t, SUM_DISTANCE, name);
-    figure_cells(t, SUM_COSINE, d);
+    return sum;
 }
 
-static bool print_summary(const struct report *r, FILE *out)
+static void summary_rows(struct sheet *s, const struct summary *sum)
+{
+    static const char *const names[] = { "build", "recipe", "total" };
+    for (int d = 0; d < 3; d++) {
+        if (d == 0 || s->markdown) {
+            sheet_cell(s, "%s", sum->recipe);
+            sheet_cell(s, "%zu", sum->ran);
+            sheet_cell(s, "%zu", sum->passed);
+            sheet_colour(s, sum->passed == sum->ran ? COLOUR_GOOD : COLOUR_BAD);
+        } else
+            for (int i = 0; i < 3; i++)
+                sheet_cell(s, "%s", "");
+        sheet_cell(s, "%s", names[d]);
+        figure_cells(s, &sum->distances[d]);
+    }
+}
+
+static bool print_summary(const struct report *r, bool markdown, FILE *out)
 {
     static const struct column columns[] = {
         { "RECIPE", COLUMN_TEXT },
@@ -133,179 +205,72 @@ static bool print_summary(const struct report *r, FILE *out)
         { "REL L2", COLUMN_EXTRA | COLUMN_NUMBER },
         { "LSE NATS", COLUMN_NUMBER },
     };
+    struct sheet s;
     bool any = false;
-    struct table *t = table_new(columns, sizeof columns / sizeof *columns);
-    if (!t)
-        return false;
     for (int id = 0; id < assay_recipe_count(); id++) {
-        struct assay_distance build = { .cosine = 1, .worst_row_cosine = 1 },
-                              recipe = build, total = build;
-        size_t results = 0, passed = 0, judged = 0;
-        for (size_t i = 0; i < r->count; i++) {
-            const struct result *one = &r->results[i];
-            if ((int)one->recipe->id != id)
-                continue;
-            results += verdict_get(one->verdict)->code != EXIT_NOTHING_RAN;
-            passed += one->verdict == VERDICT_PASS;
-            if (!one->judged)
-                continue;
-            judged++;
-            worsen(&build, &one->build);
-            worsen(&recipe, &one->recipe_distance);
-            worsen(&total, &one->total);
-        }
-        if (judged == 0)
+        const struct summary sum =
+            summarise(r, assay_recipe_get((enum assay_recipe_id)id));
+        if (sum.judged == 0)
             continue;
+        if (!any)
+            sheet_begin(&s, out, markdown,
+                        markdown ? "Worst figures of each recipe"
+                                 : "worst figures of each recipe",
+                        columns, sizeof columns / sizeof *columns);
         any = true;
-        const char *name = assay_recipe_get((enum assay_recipe_id)id)->name;
-        summary_row(t, name, results, passed, "build", &build);
-        summary_row(t, NULL, 0, 0, "recipe", &recipe);
-        summary_row(t, NULL, 0, 0, "total", &total);
+        summary_rows(&s, &sum);
     }
-    if (any)
-        fputs("\nworst figures of each recipe\n", out);
-    return table_print(t, out);
+    return !any || sheet_end(&s);
 }
 
-/* Quoted where a shell would read something into it. */
-static void print_word(const char *word, FILE *out)
+/* ---- the two formats ---- */
+
+static void print_legend(bool markdown, FILE *out)
 {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "abcdefghijklmnopqrstuvwxyz0123456789_./=+-,:";
-    if (*word && word[strspn(word, plain)] == '\0') {
-        fputs(word, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", out);
-        else
-            fputc(*word, out);
-    fputc('\'', out);
+    static const char *const lines[] = {
+        "build: kernel - emulated; recipe: emulated - exact; total: kernel - "
+        "exact",
+        "USED: worst part of what the gates allow; WORST ROW: cosine; LSE "
+        "NATS: largest"
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        fprintf(out, "%s\n%s", lines[i], markdown ? "\n" : "");
 }
 
-static void print_repeat(const struct report *r, const struct result *one,
-                         FILE *out)
+static bool print_all(const struct report *r, bool markdown, FILE *out)
 {
-    struct repeat repeat;
-    size_t n = report_repeat(r, one, &repeat);
-    fputs("    repeat:", out);
-    for (size_t i = 0; i < n; i++) {
-        fputc(' ', out);
-        print_word(repeat.argv[i], out);
-    }
-    fputc('\n', out);
-}
-
-static void print_reasons(const struct report *r, FILE *out)
-{
-    for (size_t i = 0; i < r->count; i++) {
-        const struct result *one = &r->results[i];
-        int code = verdict_get(one->verdict)->code;
-        if (one->verdict != VERDICT_PASS) {
-            fprintf(out, "%s: %s, %s%s%s: %s\n",
-                    verdict_get(one->verdict)->name, one->case_name,
-                    one->recipe->name, one->kernel[0] ? ", " : "", one->kernel,
-                    one->reason);
-            if (one->judged)
-                fprintf(out, "    %" PRId64 " of %" PRId64 " heads fail%s\n",
-                        one->heads_failed, one->heads,
-                        one->heads_failed == 1 ? "s" : "");
-            if (code != EXIT_NOTHING_RAN)
-                print_repeat(r, one, out);
-        }
-        if (one->notes[0])
-            fprintf(out, "note: %s, %s, %s: %s\n", one->case_name,
-                    one->recipe->name, one->kernel, one->notes);
-    }
-}
-
-/* What the cases cannot tell apart. */
-static void print_coverage(const struct report *r, FILE *out)
-{
-    bool causal = false, rectangle = false, gqa = false;
-    for (size_t i = 0; i < r->count; i++) {
-        const struct assay_problem *p = &r->results[i].problem;
-        bool masked = p->mask == ASSAY_MASK_CAUSAL;
-        causal |= masked;
-        rectangle |= masked && p->nq != p->nk;
-        gqa |= p->hq != p->hk && p->hk > 1;
-    }
-    if (causal && !rectangle)
-        fputs("note: no causal case has nq != nk, so top-left and bottom-right "
-              "masks look the same\n",
-              out);
-    if (!gqa)
-        fputs("note: no case has several key heads for more query heads, so "
-              "GQA is not tested\n",
-              out);
-}
-
-static bool is_first(const struct report *r, size_t i)
-{
-    for (size_t j = 0; j < i; j++)
-        if (r->results[j].recipe == r->results[i].recipe)
-            return false;
-    return true;
-}
-
-/* "promise: arithmetic e4m3, fp8; statistical bf16" */
-static void print_promises(const struct report *r, FILE *out)
-{
-    const char *before = "promise: ";
-    for (int p = 0; p < ASSAY_PROMISES; p++) {
-        bool any = false;
-        for (size_t i = 0; i < r->count; i++) {
-            const struct assay_recipe *recipe = r->results[i].recipe;
-            if ((int)assay_recipe_promise(recipe) != p || !is_first(r, i))
-                continue;
-            if (!any)
-                fprintf(out, "%s%s", before,
-                        assay_promise_get((enum assay_promise)p)->name);
-            fprintf(out, "%s %s", any ? "," : "", recipe->name);
-            before = "; ";
-            any = true;
-        }
-    }
-    fputs("\n\n", out);
+    char counts[256];
+    bool ok =
+        print_results(r, markdown, out) && print_summary(r, markdown, out);
+    print_legend(markdown, out);
+    report_reasons(r, markdown, out);
+    report_counts(r, counts, sizeof counts);
+    fprintf(out, markdown ? "\n**%s**\n" : "%s\n", counts);
+    return ok && fflush(out) == 0;
 }
 
 bool report_table(const struct report *r, FILE *out)
 {
-    static const struct column columns[COLUMNS] = {
-        [CASE] = { "CASE", COLUMN_LONG },
-        [RECIPE] = { "RECIPE", COLUMN_TEXT },
-        [KERNEL] = { "KERNEL", COLUMN_LONG },
-        [VERDICT] = { "VERDICT", COLUMN_TEXT },
-        [USED] = { "USED", COLUMN_NUMBER },
-        [DISTANCE] = { "DISTANCE", COLUMN_TEXT },
-        [COSINE] = { "COSINE", COLUMN_NUMBER },
-        [WORST] = { "WORST ROW", COLUMN_EXTRA | COLUMN_NUMBER },
-        [MAE] = { "MAE", COLUMN_NUMBER },
-        [MAX] = { "MAX ERROR", COLUMN_EXTRA | COLUMN_NUMBER },
-        [REL] = { "REL L2", COLUMN_EXTRA | COLUMN_NUMBER },
-        [LSE] = { "LSE NATS", COLUMN_NUMBER },
-    };
-    char counts[256];
-    struct table *t = table_new(columns, COLUMNS);
-    if (!t)
-        return false;
     fprintf(out, "module %s (%s)%s%s\n", r->module->name,
             device_name(r->module->device), r->module->build[0] ? ", " : "",
             r->module->build);
-    for (size_t i = 0; i < r->count; i++)
-        result_rows(t, &r->results[i], i ? &r->results[i - 1] : NULL);
-    bool ok = table_print(t, out) && print_summary(r, out);
-    fputs("build: kernel - emulated; recipe: emulated - exact; "
-          "total: kernel - exact\n"
-          "USED: worst part of what the gates allow; WORST ROW: cosine; "
-          "LSE NATS: largest\n",
-          out);
-    print_promises(r, out);
-    print_reasons(r, out);
-    print_coverage(r, out);
-    report_counts(r, counts, sizeof counts);
-    fprintf(out, "%s\n", counts);
-    return ok && fflush(out) == 0;
+    return print_all(r, false, out);
+}
+
+bool report_markdown(const struct report *r, FILE *out)
+{
+    static const struct column columns[] = { { "FACT", COLUMN_TEXT },
+                                             { "VALUE", COLUMN_TEXT } };
+    struct report_fact facts[REPORT_FACTS];
+    struct sheet s;
+    report_facts(r, facts);
+    fputs("## assay validate: ", out);
+    sheet_text(out, true, r->module->name);
+    fputs("\n\n", out);
+    sheet_begin(&s, out, true, "Run", columns, 2);
+    for (int i = 0; i < REPORT_FACTS; i++) {
+        sheet_cell(&s, "%s", facts[i].key);
+        sheet_cell(&s, "%s", facts[i].text);
+    }
+    return sheet_end(&s) && print_all(r, true, out);
 }

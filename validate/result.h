@@ -22,6 +22,13 @@ enum gate {
     GATES
 };
 
+enum limit_source {
+#define LIMIT_SOURCE(id, name) LIMIT_##id,
+#include "validate/limit_source.def"
+#undef LIMIT_SOURCE
+    LIMIT_SOURCES
+};
+
 struct verdict_row {
     const char *name;
     int code;
@@ -30,21 +37,38 @@ const struct verdict_row *verdict_get(enum verdict verdict);
 
 struct gate_row {
     const char *name;
-    double limit, factor;
+    double limit, factor, one;
     enum verdict verdict;
     const char *rule;
 };
 const struct gate_row *gate_get(enum gate gate);
 
+/* A limit and where it came from; below 0: the gate has none. */
+struct limit {
+    double value;
+    enum limit_source source;
+    const char *reason, *date; /* of a limits file, its texts; or NULL */
+};
+
+/* "command line", ... */
+const char *limit_source_name(enum limit_source source);
+
 struct gate_result {
-    double value; /* against the row's limit; NaN fails */
-    bool pass;
+    bool judged; /* there was something to judge, and a limit */
+    bool pass;   /* true where it was not judged */
+    double value;
+    struct limit limit;    /* value must be at most this; a NaN fails */
     struct assay_place at; /* the worst; i = -1 where there is none */
     char note[160];        /* numbers of the worst, for people */
 };
 
+struct sketch;
+
+/* A known failure that this result is; see validate/quarantine.h. */
+struct quarantine_entry;
+
 struct result {
-    char *case_name; /* the result's */
+    char *case_name; /* the result's, as heads */
     struct assay_problem problem;
     const struct assay_recipe *recipe;
     char kernel[64];   /* empty where the module has none for the recipe */
@@ -55,8 +79,18 @@ struct result {
     char notes[160];  /* what does not change the verdict */
     bool judged;      /* gates and distances hold something */
     struct gate_result gates[GATES];
+    uint32_t *heads_gates; /* [b, hq] bit g: gate g fails there; or NULL */
     int64_t heads, heads_failed;
     struct assay_distance build, recipe_distance, total;
+    const struct quarantine_entry *known; /* or NULL */
+    struct sketch *rows; /* kept for a report that tells them; or NULL */
 };
+
+/* Takes what a sketch holds, which is empty then. ASSAY_MEMORY. */
+enum assay_status result_keep_rows(struct result *r, struct sketch *sketch,
+                                   struct assay_error *err);
+
+/* Frees what the result owns. */
+void result_free(struct result *r);
 
 #endif

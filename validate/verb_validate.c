@@ -2,7 +2,6 @@
  *
  * assay validate: a kernel module against a golden set.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,15 +10,22 @@
 #include "golden/term.h"
 #include "golden/verb.h"
 #include "validate/device.h"
+#include "validate/limits.h"
+#include "validate/quarantine.h"
+#include "validate/record.h"
 #include "validate/report.h"
 #include "validate/run_case.h"
 
 struct options {
-    const char *file, *module, *recipe, *cases, *kernel, *out;
+    const char *file, *module, *recipe, *cases, *kernel, *out, *record;
     unsigned inputs;     /* bits of enum assay_kernel_input */
     const char *timeout; /* as given, or NULL */
     double timeout_s;
-    bool json;
+    const struct report_format *format;
+    struct limits limits;
+    const char *quarantine;
+    long runs; /* of each kernel on each case */
+    bool rows;
 };
 
 enum {
@@ -29,14 +35,24 @@ enum {
     KEY_KERNEL,
     KEY_INPUT,
     KEY_TIMEOUT,
-    KEY_FORMAT
+    KEY_REPEAT,
+    KEY_QUARANTINE,
+    KEY_FORMAT,
+    KEY_ROWS
 };
+
+/* "table|markdown|..." from its second character on */
+static const char format_names[] =
+#define ASSAY_REPORT(name, begin, one, end, about) "|" name
+#include "validate/report.def"
+#undef ASSAY_REPORT
+    ;
 
 static const struct argp_option keys[] = {
     { "module", KEY_MODULE, "FILE.so", 0,
       "kernel module; default the built-in one for the host", 0 },
-    { "recipe", KEY_RECIPE, "LIST", 0, "only these recipes of the set, names and globs",
-      0 },
+    { "recipe", KEY_RECIPE, "LIST", 0,
+      "only these recipes of the set, names, globs, or NAME@FORM", 0 },
     { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
     { "kernel", KEY_KERNEL, "LIST", 0, "only these kernels, names and globs",
       0 },
@@ -44,14 +60,41 @@ static const struct argp_option keys[] = {
       "only this kind of input; default each that a kernel takes", 0 },
     { "timeout", KEY_TIMEOUT, "S", 0,
       "seconds until a kernel counts as hung; default 120", 0 },
-    { "format", KEY_FORMAT, "table|json", 0, "default table", 0 },
-    { "output", 'o', "FILE", 0, "write the report there", 0 },
+    { "repeat", KEY_REPEAT, "N", 0,
+      "run each kernel N times; all runs must leave the same bits", 0 },
+    { "quarantine", KEY_QUARANTINE, "FILE", 0,
+      "known failures with links to their trackers, JSON; they do not make the "
+      "run fail, and a pass of one is told",
+      0 },
+    { "format", KEY_FORMAT, &format_names[1], 0, "default table; see below",
+      0 },
+    { "rows", KEY_ROWS, NULL, 0,
+      "in JSON: the figures of all rows too, for programs that judge by rules "
+      "of their own; `assay judge` reads them from .h5 only",
+      0 },
+    { "output", 'o', "FILE", 0,
+      "write the report there, whole at the end; jsonl line by line as kernels "
+      "are judged. A name that ends in .h5 gets a run record, for `assay "
+      "judge` "
+      "and `assay compare`, and the report goes on to where it would; may be "
+      "given for both",
+      0 },
     { 0 },
 };
 
+static bool is_record(const char *name)
+{
+    const size_t n = strlen(name);
+    return n > 3 && strcmp(name + n - 3, ".h5") == 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    static const char *const formats[] = { "table", "json" };
+    static const char *const formats[] = {
+#define ASSAY_REPORT(name, begin, one, end, about) name,
+#include "validate/report.def"
+#undef ASSAY_REPORT
+    };
     static const char *const inputs[] = { "raw", "packed" };
     struct options *o = state->input;
     switch (key) {
@@ -70,14 +113,28 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!(o->timeout_s > 0))
             argp_error(state, "--timeout takes more than 0 seconds");
         break;
-    case KEY_FORMAT:
-        o->json = verb_word(state, "--format", arg, formats, 2) == 1;
+    case KEY_REPEAT:
+        o->runs = verb_integer(state, "--repeat", arg, 1, 1000000);
         break;
-    case 'o': o->out = arg; break;
+    case KEY_QUARANTINE: o->quarantine = arg; break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->limits; break;
+    case KEY_FORMAT:
+        o->format = report_format_get(
+            verb_word(state, "--format", arg, formats, report_format_count()));
+        break;
+    case KEY_ROWS: o->rows = true; break;
+    case 'o': *(is_record(arg) ? &o->record : &o->out) = arg; break;
+    case ARGP_KEY_END:
+        if (o->rows && !report_format_has_rows(o->format))
+            argp_error(state, "--rows is for --format json and jsonl");
+        return verb_one_set(key, arg, state, &o->file);
     default: return verb_one_set(key, arg, state, &o->file);
     }
     return 0;
 }
+
+static const struct argp_child children[] = { { &limits_argp, 0, NULL, 0 },
+                                              { 0 } };
 
 static const struct argp argp = {
     keys,
@@ -91,11 +148,16 @@ static const struct argp argp = {
     "Exit status 0: all that ran passed; 1: a kernel was wrong; 2: usage or a "
     "bad file; 3: none was wrong and a kernel crashed or hung; 77: nothing "
     "ran.\n\n"
-    "Example:\n"
+    "Formats of the report:\n"
+#define ASSAY_REPORT(name, begin, one, end, about) "  " name ": " about "\n"
+#include "validate/report.def"
+#undef ASSAY_REPORT
+    "\nExample:\n"
     "  assay validate heads.h5\n"
     "  assay validate heads.h5 --module ./mykernel.so --recipe e4m3 "
-    "--format json -o run.json",
-    NULL,
+    "--format json -o run.json\n"
+    "  assay validate heads.h5 -o run.h5",
+    children,
     NULL,
     NULL
 };
@@ -104,9 +166,15 @@ struct validate {
     const struct options *o;
     struct assay_set *set;
     struct module_info *module;
+    char *command; /* until the report has it */
+    struct report report;
+    struct report_file file;
     struct result *results;
-    size_t count, space;
+    size_t count, space, told;
     unsigned runs;
+    struct limits *limits;
+    struct quarantine quarantine;
+    struct run_file_writer *record; /* or NULL */
     struct progress progress;
     int64_t cases;
     int64_t runs_per_case; /* as far as the module tells */
@@ -136,11 +204,73 @@ static enum assay_status new_result(struct validate *v,
     return ASSAY_OK;
 }
 
+/* The result is whole; sketch NULL: there was nothing to judge. */
+static enum assay_status finish(struct validate *v, struct result *r,
+                                const struct sketch *sketch,
+                                struct assay_error *err)
+{
+    r->known = quarantine_find(&v->quarantine, r);
+    return v->record ? record_add(v->record, r, sketch, err) : ASSAY_OK;
+}
+
 struct loaded {
     const struct assay_case *c;
     const struct assay_exact *exact;
     const struct assay_answer *answer;
 };
+
+static bool same_bits(const struct assay_problem *p, const struct candidate *a,
+                      const struct candidate *b)
+{
+    return memcmp(a->o, b->o,
+                  (size_t)assay_problem_o_elems(p) * sizeof *a->o) == 0 &&
+           memcmp(a->lse, b->lse,
+                  (size_t)assay_problem_rows(p) * sizeof *a->lse) == 0;
+}
+
+/* All runs that were asked for. The first is judged; one that does not come to
+ * an end is told as such. */
+static enum assay_status run_repeatedly(struct validate *v,
+                                        struct run_request *request, bool *ran,
+                                        struct candidate *first,
+                                        struct result *r,
+                                        struct assay_error *err)
+{
+    request->number = v->runs++;
+    enum assay_status st = run_case(request, ran, first, r, err);
+    first->runs = 1;
+    while (st == ASSAY_OK && *ran && first->runs < v->o->runs) {
+        struct candidate next;
+        request->number = v->runs++;
+        st = run_case(request, ran, &next, r, err);
+        if (st == ASSAY_OK && *ran && ++first->runs > 1 &&
+            !same_bits(&request->c->problem, first, &next) &&
+            first->runs_differ++ == 0)
+            first->first_differs = first->runs;
+        candidate_free(&next);
+    }
+    return st;
+}
+
+static enum assay_status judge_one(struct validate *v, const struct loaded *l,
+                                   const struct candidate *candidate,
+                                   struct result *r, struct assay_error *err)
+{
+    const struct yardstick against = { &l->c->problem, l->answer, l->exact };
+    struct limit limits[GATES];
+    struct sketch sketch;
+    enum assay_status st = sketch_make(&against, candidate, &sketch, err);
+    if (st != ASSAY_OK)
+        return st;
+    limits_of(v->limits, r, limits);
+    st = judge_sketch(&sketch, limits, r, err);
+    if (st == ASSAY_OK)
+        st = finish(v, r, &sketch, err);
+    if (st == ASSAY_OK && v->o->rows)
+        st = result_keep_rows(r, &sketch, err);
+    sketch_free(&sketch);
+    return st;
+}
 
 /* One kernel on one case with one kind of input. */
 static enum assay_status run_one(struct validate *v, const struct loaded *l,
@@ -163,24 +293,35 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
         snprintf(r->reason, sizeof r->reason,
                  "the module is for %s, this program drives the host only",
                  device_name(v->module->device));
-        return ASSAY_OK;
+        return finish(v, r, NULL, err);
     }
     if (strcmp(k->softmax_form, form) != 0) {
         snprintf(r->reason, sizeof r->reason,
                  "the kernel's softmax form is %.31s, the set's answers are "
                  "for %s",
                  k->softmax_form, form);
-        return ASSAY_OK;
+        return finish(v, r, NULL, err);
     }
     int64_t total = v->cases * v->runs_per_case;
     progress_step(&v->progress, v->runs < total ? v->runs : total, total);
-    struct run_request request = { v->module, kernel,          input,    l->c,
-                                   l->answer, v->o->timeout_s, v->runs++ };
-    st = run_case(&request, &ran, &candidate, r, err);
-    if (st == ASSAY_OK && ran)
-        st = judge(&l->c->problem, recipe, &candidate, l->answer, l->exact, r,
-                   err);
+    struct run_request request = { v->module, kernel,          input, l->c,
+                                   l->answer, v->o->timeout_s, 0 };
+    st = run_repeatedly(v, &request, &ran, &candidate, r, err);
+    if (st == ASSAY_OK)
+        st =
+            ran ? judge_one(v, l, &candidate, r, err) : finish(v, r, NULL, err);
     candidate_free(&candidate);
+    return st;
+}
+
+/* Results that no report knows yet. */
+static enum assay_status tell(struct validate *v, struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    v->report.results = v->results;
+    v->report.count = v->count;
+    while (st == ASSAY_OK && v->told < v->count)
+        st = report_file_one(&v->file, &v->report, &v->results[v->told++], err);
     return st;
 }
 
@@ -215,12 +356,16 @@ static enum assay_status run_recipe(struct validate *v, const struct loaded *l,
             continue;
         for (int i = 0; st == ASSAY_OK && i < 2; i++)
             if (kernel->inputs & v->o->inputs & kinds[i])
-                st = run_one(v, l, k, kinds[i], err);
+                if ((st = run_one(v, l, k, kinds[i], err)) == ASSAY_OK)
+                    st = tell(v, err);
     }
     if (st == ASSAY_OK && v->count == before &&
         (st = new_result(v, l->c, recipe, &r, err)) == ASSAY_OK) {
         r->verdict = VERDICT_UNSUPPORTED;
         say_no_kernel(v, r->reason, sizeof r->reason);
+        st = finish(v, r, NULL, err);
+        if (st == ASSAY_OK)
+            st = tell(v, err);
     }
     return st;
 }
@@ -235,7 +380,8 @@ static enum assay_status run_answers(struct validate *v, size_t i,
     enum assay_status st = assay_set_recipes(v->set, i, &recipes, &n, err);
     for (size_t r = 0; st == ASSAY_OK && r < n; r++) {
         struct assay_answer answer;
-        if (!select_has(v->o->recipe, recipes[r]->name))
+        if (!select_has_recipe(v->o->recipe, recipes[r]->name,
+                               assay_softmax_get(recipes[r]->softmax)->name))
             continue;
         st = assay_set_read_answer(v->set, i, &c->problem, recipes[r], &answer,
                                    err);
@@ -269,24 +415,23 @@ static enum assay_status run_set_case(struct validate *v, size_t i,
 static enum assay_status check_recipes(const struct validate *v,
                                        struct assay_error *err)
 {
-    bool have[ASSAY_RECIPES_MAX] = { 0 };
-    const char *names[ASSAY_RECIPES_MAX];
-    size_t n_names = 0;
+    const struct assay_recipe *have[ASSAY_RECIPES_MAX] = { 0 };
+    size_t n_have = 0;
     for (size_t i = 0; i < assay_set_count(v->set); i++) {
         const struct assay_recipe **recipes;
         size_t n;
         enum assay_status st = assay_set_recipes(v->set, i, &recipes, &n, err);
         for (size_t r = 0; r < n; r++)
-            have[recipes[r]->id] = true;
+            have[recipes[r]->id] = recipes[r];
         free(recipes);
         if (st != ASSAY_OK)
             return st;
     }
     for (int id = 0; id < assay_recipe_count(); id++)
         if (have[id])
-            names[n_names++] = assay_recipe_get((enum assay_recipe_id)id)->name;
+            have[n_have++] = have[id];
     enum assay_status st =
-        select_check(v->o->recipe, "recipe", names, n_names, err);
+        select_check_recipes(v->o->recipe, have, n_have, err);
     return st == ASSAY_OK ? st : assay_fail_in(err, st, "%s", v->o->file);
 }
 
@@ -311,52 +456,83 @@ static enum assay_status check_selections(struct validate *v,
     return st == ASSAY_OK ? check_recipes(v, err) : st;
 }
 
-static enum assay_status write_report(const struct validate *v,
-                                      const struct report *report,
+/* An output must not replace what is read. */
+static enum assay_status check_output(const char *out, const char *set,
+                                      const char *module,
                                       struct assay_error *err)
 {
-    struct temp_file file;
-    if (!v->o->out) {
-        v->o->json ? report_json(report, stdout) : report_table(report, stdout);
-        return ASSAY_OK; /* verb_end tells of a bad stdout */
-    }
-    enum assay_status st = temp_file_begin(v->o->out, &file, err);
-    if (st != ASSAY_OK)
-        return st;
-    FILE *out = fopen(file.path, "we");
-    bool ok = out && (v->o->json ? report_json(report, out)
-                                 : report_table(report, out));
-    int why = errno;
-    if (out && fclose(out) != 0) {
-        ok = false;
-        why = errno;
-    }
-    if (!ok) {
-        temp_file_abandon(&file);
-        return assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s",
-                          v->o->out, strerror(why));
-    }
-    return temp_file_commit(&file, err);
+    enum assay_status st = ASSAY_OK;
+    if (out && (st = temp_file_check_input(out, set, err)) == ASSAY_OK)
+        st = temp_file_check_input(out, module, err);
+    return st;
+}
+
+static enum assay_status begin_record(struct validate *v,
+                                      struct assay_error *err)
+{
+    return v->o->record
+               ? record_begin(v->o->record, &v->report, &v->record, err)
+               : ASSAY_OK;
+}
+
+static enum assay_status end_record(struct validate *v, struct assay_error *err)
+{
+    struct run_file_writer *w = v->record;
+    v->record = NULL;
+    return w ? run_file_commit(w, err) : ASSAY_OK;
+}
+
+static enum assay_status begin_report(struct validate *v,
+                                      struct assay_error *err)
+{
+    v->report = (struct report){ .set_path = v->o->file,
+                                 .set_hash = assay_set_hash(v->set),
+                                 .module_option = v->o->module,
+                                 .timeout_option = v->o->timeout,
+                                 .quarantine_option = v->o->quarantine,
+                                 .limits = v->limits,
+                                 .runs = v->o->runs,
+                                 .module = v->module };
+    v->file = (struct report_file){ v->o->format, v->o->out, NULL };
+    report_run_fill(&v->report, v->set, v->command);
+    v->command = NULL;
+    return report_file_begin(&v->file, &v->report, err);
+}
+
+/* Counts go to stderr where stdout does not end in them for people. */
+static void say_counts(const struct validate *v)
+{
+    char counts[256];
+    if (!v->o->out && v->o->format == report_format_get(0))
+        return;
+    report_counts(&v->report, counts, sizeof counts);
+    fprintf(stderr, "%s\n", counts);
 }
 
 static enum assay_status validate(struct validate *v, int *code,
                                   struct assay_error *err)
 {
-    char path[4096], counts[256];
+    char path[4096];
     enum assay_status st;
     module_builtin_path("assay-host", path, sizeof path);
     const char *module = v->o->module ? v->o->module : path;
-    if (v->o->out &&
-        ((st = temp_file_check_input(v->o->out, v->o->file, err)) != ASSAY_OK ||
-         (st = temp_file_check_input(v->o->out, module, err)) != ASSAY_OK))
-        return st;
-    if ((st = assay_set_open(v->o->file, &v->set, err)) != ASSAY_OK ||
+    if ((st = check_output(v->o->out, v->o->file, module, err)) != ASSAY_OK ||
+        (st = check_output(v->o->record, v->o->file, module, err)) !=
+            ASSAY_OK ||
+        (st = assay_set_open(v->o->file, &v->set, err)) != ASSAY_OK ||
+        (st = limits_load(v->limits, v->set, err)) != ASSAY_OK ||
+        (v->o->quarantine &&
+         (st = quarantine_read(v->o->quarantine, &v->quarantine, err)) !=
+             ASSAY_OK) ||
         (st = module_ask(module, v->o->timeout_s, &v->module, err)) !=
             ASSAY_OK ||
-        (st = check_selections(v, err)) != ASSAY_OK)
+        (st = check_selections(v, err)) != ASSAY_OK ||
+        (st = begin_report(v, err)) != ASSAY_OK ||
+        (st = begin_record(v, err)) != ASSAY_OK)
         return st;
     for (size_t k = 0; k < v->module->count; k++)
-        if (select_has(v->o->recipe, v->module->kernels[k].recipe) &&
+        if (select_has_recipe(v->o->recipe, v->module->kernels[k].recipe,
+                              v->module->kernels[k].softmax_form) &&
             select_has(v->o->kernel, v->module->kernels[k].name))
             v->runs_per_case +=
                 __builtin_popcount(v->module->kernels[k].inputs & v->o->inputs);
@@ -365,38 +541,39 @@ static enum assay_status validate(struct validate *v, int *code,
         if (select_has(v->o->cases, assay_set_case_name(v->set, i)))
             st = run_set_case(v, i, err);
     progress_end(&v->progress);
-    if (st != ASSAY_OK)
+    if (st != ASSAY_OK || (st = end_record(v, err)) != ASSAY_OK)
         return st;
-    struct report report = { .set_path = v->o->file,
-                             .set_hash = assay_set_hash(v->set),
-                             .module_option = v->o->module,
-                             .timeout_option = v->o->timeout,
-                             .module = v->module,
-                             .results = v->results,
-                             .count = v->count };
-    *code = report_exit(&report);
-    st = write_report(v, &report, err);
-    if (st == ASSAY_OK && (v->o->out || v->o->json)) {
-        report_counts(&report, counts, sizeof counts);
-        fprintf(stderr, "%s\n", counts);
-    }
+    *code = report_exit(&v->report);
+    st = report_file_end(&v->file, &v->report, err);
+    if (st == ASSAY_OK)
+        say_counts(v);
     return st;
 }
 
 int verb_validate(int argc, char **argv)
 {
     struct options o = { .inputs = ASSAY_KERNEL_RAW | ASSAY_KERNEL_PACKED,
-                         .timeout_s = 120 };
-    struct validate v = { .o = &o };
+                         .timeout_s = 120,
+                         .format = report_format_get(0),
+                         .runs = 1 };
+    struct validate v = { .o = &o,
+                          .command = report_command("validate", argc, argv) };
     struct assay_error err;
     int code = 0;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    v.limits = &o.limits;
     enum assay_status st = validate(&v, &code, &err);
     code = st == ASSAY_OK ? verb_end("validate", code)
                           : verb_fail("validate", &err);
+    report_file_close(&v.file);
+    report_run_free(&v.report);
+    free(v.command);
     for (size_t i = 0; i < v.count; i++)
-        free(v.results[i].case_name);
+        result_free(&v.results[i]);
     free(v.results);
+    run_file_abandon(v.record);
+    limits_free(v.limits);
+    quarantine_free(&v.quarantine);
     module_info_free(v.module);
     assay_set_close(v.set);
     return code;

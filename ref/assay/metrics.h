@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "assay/format.h"
 #include "assay/problem.h"
 
 #ifdef __cplusplus
@@ -41,7 +42,8 @@ struct assay_row {
     double norm_a, norm_b, dot;
     double sum_abs; /* of |a - b| */
     double max_abs;
-    int64_t max_c; /* channel of max_abs */
+    int64_t max_c;       /* channel of max_abs; -1 */
+    double max_a, max_b; /* the two values there, or at mismatched_c */
     int64_t nonfinite_a, nonfinite_b;
     int64_t mismatched;   /* elements whose classes differ */
     int64_t mismatched_c; /* the first; -1 */
@@ -50,6 +52,25 @@ struct assay_row {
 /* rows: one per (b, h, i), [b, hq, nq]. a and b are [b, nq, hq, dv]. */
 ASSAY_API void assay_rows_compare(const struct assay_problem *p, const float *a,
                                   const float *b, struct assay_row *rows);
+
+/* What of |C - E| is more than the rounding of the output. */
+struct assay_row_beyond {
+    double beyond;     /* L2 of what is left of |C - E| after 1.5 ulp */
+    double rounding;   /* L2 of these 1.5 ulp of the larger of the two */
+    double bound_part; /* largest part of the bound that what is left uses */
+    int64_t bound_c;   /* its channel; -1 */
+};
+
+/* The rows of C against E, E against X and C against X in one walk, for an
+ * output format. bound may be NULL, then no part is used. 0 / 0 is 0, more
+ * over 0 infinite. */
+ASSAY_API void assay_rows_measure(const struct assay_problem *p,
+                                  const struct assay_format *out,
+                                  const float *c, const float *e,
+                                  const float *x, const float *bound,
+                                  struct assay_row *ce, struct assay_row *ex,
+                                  struct assay_row *cx,
+                                  struct assay_row_beyond *beyond);
 
 ASSAY_API double assay_row_cosine(const struct assay_row *row);
 
@@ -64,8 +85,8 @@ struct assay_distance {
 
 /* The summary of rows and LSE over heads h0 .. h1 - 1 of all batches.
  * lse_a or lse_b NULL: the LSE figures are NaN. */
-ASSAY_API void assay_distance(const struct assay_problem *p, const float *a,
-                              const float *b, const struct assay_row *rows,
+ASSAY_API void assay_distance(const struct assay_problem *p,
+                              const struct assay_row *rows,
                               const double *lse_a, const double *lse_b,
                               int64_t h0, int64_t h1,
                               struct assay_distance *out);

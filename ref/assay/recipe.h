@@ -109,11 +109,12 @@ assay_recipe_in_form(const struct assay_recipe *recipe,
                      enum assay_softmax form);
 
 /* ASSAY_USAGE with a sentence where columns contradict each other: a quantizer
- * that is not for its operand, or rotates one of Q and K; a mean taken off or a scale folded in where the
- * quantizer prepares nothing; token order fp6p without blocks of V; P in a
- * format without fractions, or in blocks of more than 8 bits; a form that
- * fixes P with another P; an unknown number; a name that is empty, longer than
- * 31, "all", or not of letters, digits, '.', '_' and '-'. */
+ * that is not for its operand, or rotates one of Q and K; a mean taken off or a
+ * scale folded in where the quantizer prepares nothing; token order fp6p
+ * without blocks of V; P in a format without fractions, or in blocks of more
+ * than 8 bits; a form that fixes P with another P; an unknown number; a name
+ * that is empty, longer than 31, "all", or not of letters, digits, '.', '_' and
+ * '-'. */
 ASSAY_API enum assay_status
 assay_recipe_valid(const struct assay_recipe *recipe, struct assay_error *err);
 
@@ -157,10 +158,13 @@ ASSAY_API void assay_payloads_free(struct assay_payloads *payloads);
  * (b, h, i): o is an L2 distance of the row, lse is in nats. Both are of
  * typical size: the larger of a model of what the form and binary32 leave open
  * (derived in ref/jitter.c) and of what a few other kernels did. gain is per
- * (b, h): the largest relative change of the head's norm seen. */
+ * (b, h): the largest relative change of the head's norm seen. bound is the
+ * worst case, element by element (NULL: not asked for): no legal kernel's O is
+ * further from the emulated one before O is rounded; a bf16 number. */
 struct assay_jitter {
     float *o, *lse;
     float *gain;
+    float *bound; /* [b, nq, hq, dv] */
 };
 
 /* How many jitters an honest kernel is off at most. Measured on 1.8 million

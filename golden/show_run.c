@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "golden/show_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "golden/json.h"
+#include "golden/run_file.h"
+#include "golden/select.h"
+#include "golden/sheet.h"
+
+static const char *const provenance[] = { "version", "command", "date",
+                                          "host",    "cpu",     "blas" };
+enum { N_PROVENANCE = sizeof provenance / sizeof *provenance };
+
+struct fact {
+    const char *key, *text;
+};
+enum {
+#define RUN_FACT(member, needed) FACT_##member,
+#include "golden/run_fact.def"
+#undef RUN_FACT
+    FACTS
+};
+
+static void list_facts(const struct run_facts *from, struct fact out[FACTS])
+{
+    const struct fact all[] = {
+#define RUN_FACT(member, needed) { #member, from->member },
+#include "golden/run_fact.def"
+#undef RUN_FACT
+    };
+    for (int i = 0; i < FACTS; i++)
+        out[i] = all[i];
+}
+
+static void print_head(const struct run_file *run)
+{
+    struct fact facts[FACTS];
+    list_facts(run_file_facts(run), facts);
+    printf("%s: run record, %zu result%s, content %s\n", run_file_path(run),
+           run_file_count(run), plural((int64_t)run_file_count(run)),
+           run_file_hash(run));
+    for (size_t i = 0; i < N_PROVENANCE; i++) {
+        char *text = run_file_provenance(run, provenance[i]);
+        if (text)
+            term_plain(text);
+        printf("  %-16s %s\n", provenance[i], text ? text : "not said");
+        free(text);
+    }
+    for (int i = 0; i < FACTS; i++)
+        if (facts[i].text)
+            printf("  %-16s %s\n", facts[i].key,
+                   facts[i].text[0] ? facts[i].text : "not said");
+    printf("\nverdicts as they were; `assay judge` judges again\n");
+}
+
+/* Seconds of the launch; NaN where none came to its end. */
+static double seconds_of(const struct run_result *r)
+{
+    return r->seconds > 0 ? r->seconds : (double)NAN;
+}
+
+static void add_row(struct sheet *s, const struct run_result *r)
+{
+    char *line = assay_case_line(&r->problem);
+    sheet_cell(s, "%s", r->case_name);
+    sheet_cell(s, "%s", line ? line : "");
+    sheet_cell(s, "%s", r->recipe->name);
+    sheet_cell(s, "%s%s%s", r->kernel[0] ? r->kernel : "-", r->input ? " " : "",
+               r->input ? r->input : "");
+    sheet_cell(s, "%s", r->verdict);
+    sheet_number(s, "%.3g", seconds_of(r));
+    sheet_cell(s, "%s", r->reason);
+    free(line);
+}
+
+static json_t *result_json(const struct run_result *r)
+{
+    json_t *out = json_object();
+    json_object_set_new(out, "case", json_text(r->case_name));
+    json_object_set_new(out, "recipe", json_string(r->recipe->name));
+    json_object_set_new(
+        out, "softmax_form",
+        json_string(assay_softmax_get(r->recipe->softmax)->name));
+    json_object_set_new(out, "kernel", json_text(r->kernel));
+    json_object_set_new(out, "input",
+                        r->input ? json_string(r->input) : json_null());
+    json_object_set_new(out, "verdict", json_text(r->verdict));
+    json_object_set_new(out, "reason", json_text(r->reason));
+    json_object_set_new(out, "notes", json_text(r->notes));
+    json_object_set_new(out, "seconds", json_number(seconds_of(r)));
+    json_object_set_new(out, "problem", json_problem(&r->problem));
+    json_object_set_new(out, "bits",
+                        r->ran ? json_text(r->sketch.bits) : json_null());
+    return out;
+}
+
+static json_t *head_json(const struct run_file *run)
+{
+    struct fact facts[FACTS];
+    json_t *out = json_object(), *from = json_object();
+    list_facts(run_file_facts(run), facts);
+    json_object_set_new(out, "schema", json_string("assay-record/1"));
+    json_object_set_new(out, "file", json_text(run_file_path(run)));
+    json_object_set_new(out, "content_hash", json_text(run_file_hash(run)));
+    for (int i = 0; i < FACTS; i++)
+        json_object_set_new(out, facts[i].key,
+                            facts[i].text ? json_text(facts[i].text)
+                                          : json_null());
+    for (size_t i = 0; i < N_PROVENANCE; i++) {
+        char *text = run_file_provenance(run, provenance[i]);
+        if (text)
+            json_object_set_new(from, provenance[i], json_text(text));
+        free(text);
+    }
+    json_object_set_new(out, "provenance", from);
+    return out;
+}
+
+/* Each result once, as an object, as a row, or only looked at. */
+static enum assay_status each_result(const struct run_file *run,
+                                     const char *cases, struct sheet *sheet,
+                                     json_t *list, struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    size_t shown = 0;
+    for (size_t i = 0; st == ASSAY_OK && i < run_file_count(run); i++) {
+        struct run_result r;
+        st = run_file_describe(run, i, &r, err);
+        if (st == ASSAY_OK && select_has(cases, r.case_name)) {
+            shown++;
+            if (list)
+                json_array_append_new(list, result_json(&r));
+            else if (sheet)
+                add_row(sheet, &r);
+        }
+        run_result_free(&r);
+    }
+    if (st == ASSAY_OK && cases && shown == 0)
+        st = assay_fail(err, ASSAY_USAGE, "%s: no case matches \"%.100s\"",
+                        run_file_path(run), cases);
+    return st;
+}
+
+static enum assay_status show_table(const struct run_file *run,
+                                    const char *cases, struct assay_error *err)
+{
+    static const struct column columns[] = {
+        { "CASE", COLUMN_LONG },    { "PROBLEM", COLUMN_LONG | COLUMN_EXTRA },
+        { "RECIPE", COLUMN_TEXT },  { "KERNEL", COLUMN_LONG },
+        { "VERDICT", COLUMN_TEXT }, { "SECONDS", COLUMN_NUMBER },
+        { "REASON", COLUMN_PROSE },
+    };
+    struct sheet s;
+    /* what is wrong is said before anything is printed */
+    enum assay_status st = each_result(run, cases, NULL, NULL, err);
+    if (st != ASSAY_OK)
+        return st;
+    print_head(run);
+    sheet_begin(&s, stdout, false, NULL, columns, 7);
+    st = each_result(run, cases, &s, NULL, err);
+    sheet_end(&s);
+    return st;
+}
+
+static enum assay_status show_json(const struct run_file *run,
+                                   const char *cases, struct assay_error *err)
+{
+    json_t *out = head_json(run), *list = json_array();
+    enum assay_status st = each_result(run, cases, NULL, list, err);
+    json_object_set_new(out, "results", list);
+    if (st == ASSAY_OK)
+        json_print(out, stdout);
+    else
+        json_decref(out);
+    return st;
+}
+
+enum assay_status show_run(const char *path, const char *cases, bool json,
+                           struct assay_error *err)
+{
+    struct run_file *run;
+    enum assay_status st = run_file_open(path, &run, err);
+    if (st == ASSAY_OK)
+        st = json ? show_json(run, cases, err) : show_table(run, cases, err);
+    run_file_close(run);
+    return st;
+}

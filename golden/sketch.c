@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "golden/sketch.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "assay/memory.h"
+
+enum assay_status sketch_new(const struct assay_problem *p,
+                             const struct assay_recipe *recipe,
+                             struct sketch *out, struct assay_error *err)
+{
+    const int64_t rows = assay_problem_rows(p), heads = p->b * p->hq;
+    const struct {
+        int64_t count;
+        size_t bytes;
+        void *at;
+    } all[] = {
+        { rows, sizeof *out->ce, &out->ce },
+        { rows, sizeof *out->ex, &out->ex },
+        { rows, sizeof *out->cx, &out->cx },
+        { rows, sizeof *out->beyond, &out->beyond },
+        { rows, sizeof *out->lse_c, &out->lse_c },
+        { rows, sizeof *out->lse_e, &out->lse_e },
+        { rows, sizeof *out->lse_x, &out->lse_x },
+        { rows, sizeof *out->jitter_o, &out->jitter_o },
+        { rows, sizeof *out->jitter_lse, &out->jitter_lse },
+        { heads, sizeof *out->jitter_gain, &out->jitter_gain },
+        { heads, sizeof *out->bar_o, &out->bar_o },
+        { heads, sizeof *out->bar_lse, &out->bar_lse },
+    };
+    enum assay_status st = ASSAY_OK;
+    *out = (struct sketch){ .problem = *p, .recipe = recipe };
+    for (size_t i = 0; st == ASSAY_OK && i < sizeof all / sizeof *all; i++) {
+        void *memory;
+        st = assay_alloc("row figures", all[i].count, all[i].bytes, &memory,
+                         err);
+        if (st == ASSAY_OK) {
+            memset(memory, 0, (size_t)all[i].count * all[i].bytes);
+            memcpy(all[i].at, &memory, sizeof memory);
+        }
+    }
+    if (st != ASSAY_OK)
+        sketch_free(out);
+    return st;
+}
+
+void sketch_free(struct sketch *s)
+{
+    void *const all[] = { s->ce,         s->ex,          s->cx,    s->beyond,
+                          s->lse_c,      s->lse_e,       s->lse_x, s->jitter_o,
+                          s->jitter_lse, s->jitter_gain, s->bar_o, s->bar_lse };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        assay_free(all[i]);
+    *s = (struct sketch){ 0 };
+}
+
+/* Of O and LSE: two builds that leave the same bits have the same. */
+static void hash_bits(const struct assay_problem *p, const struct candidate *c,
+                      char hex[33])
+{
+    XXH3_state_t *state = XXH3_createState();
+    XXH128_hash_t hash = { 0 };
+    if (state && XXH3_128bits_reset(state) == XXH_OK) {
+        XXH3_128bits_update(state, c->o,
+                            (size_t)assay_problem_o_elems(p) * sizeof *c->o);
+        XXH3_128bits_update(state, c->lse,
+                            (size_t)assay_problem_rows(p) * sizeof *c->lse);
+        hash = XXH3_128bits_digest(state);
+    }
+    XXH3_freeState(state);
+    snprintf(hex, 33, "%016llx%016llx", (unsigned long long)hash.high64,
+             (unsigned long long)hash.low64);
+}
+
+enum assay_status sketch_make(const struct yardstick *against,
+                              const struct candidate *c, struct sketch *out,
+                              struct assay_error *err)
+{
+    const struct assay_problem *p = against->problem;
+    const struct assay_answer *e = against->e;
+    const struct assay_exact *x = against->x;
+    const size_t rows = (size_t)assay_problem_rows(p),
+                 heads = (size_t)(p->b * p->hq);
+    enum assay_status st = sketch_new(p, e->recipe, out, err);
+    if (st != ASSAY_OK)
+        return st;
+    assay_rows_measure(p, assay_format_get(e->recipe->out_format), c->o, e->o,
+                       x->o, e->jitter.bound, out->ce, out->ex, out->cx,
+                       out->beyond);
+    memcpy(out->lse_c, c->lse, rows * sizeof *c->lse);
+    memcpy(out->lse_e, e->lse, rows * sizeof *e->lse);
+    memcpy(out->lse_x, x->lse, rows * sizeof *x->lse);
+    memcpy(out->jitter_o, e->jitter.o, rows * sizeof *e->jitter.o);
+    memcpy(out->jitter_lse, e->jitter.lse, rows * sizeof *e->jitter.lse);
+    memcpy(out->jitter_gain, e->jitter.gain, heads * sizeof *e->jitter.gain);
+    memcpy(out->bar_o, x->bar_o, heads * sizeof *x->bar_o);
+    memcpy(out->bar_lse, x->bar_lse, heads * sizeof *x->bar_lse);
+    out->guard_bytes = c->guard_bytes;
+    out->input_bytes = c->input_bytes;
+    out->o_unwritten = c->o_unwritten;
+    out->lse_unwritten = c->lse_unwritten;
+    snprintf(out->guard_where, sizeof out->guard_where, "%s",
+             c->guard_where ? c->guard_where : "");
+    out->unwritten_at = c->unwritten_at;
+    out->runs = c->runs;
+    out->runs_differ = c->runs_differ;
+    out->first_differs = c->first_differs;
+    hash_bits(p, c, out->bits);
+    return ASSAY_OK;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is kept of a candidate C beside the emulated answer E and the exact
+ * answer X: figures of rows. All gates are judged from a sketch, so a run that
+ * kept it can be judged again without a kernel.
+ */
+#ifndef ASSAY_SKETCH_H
+#define ASSAY_SKETCH_H
+
+#include "assay/metrics.h"
+#include "golden/set.h"
+
+/* What a kernel left behind. */
+struct candidate {
+    const float *o;          /* values, [b, nq, hq, dv] */
+    const double *lse;       /* [b, hq, nq] */
+    int64_t guard_bytes;     /* changed outside the buffers */
+    const char *guard_where; /* the first: "after o"; static, or NULL */
+    int64_t input_bytes;     /* inputs changed */
+    int64_t o_unwritten;     /* elements that still hold the poison */
+    int64_t lse_unwritten;
+    struct assay_place unwritten_at; /* the first */
+    int64_t runs, runs_differ;       /* repeated runs, and with other bits */
+    int64_t first_differs;           /* the first such, from 1 on */
+};
+
+/* What it is held against. */
+struct yardstick {
+    const struct assay_problem *problem;
+    const struct assay_answer *e;
+    const struct assay_exact *x;
+};
+
+/* Rows are [b, hq, nq], heads [b, hq]. */
+struct sketch {
+    struct assay_problem problem;
+    const struct assay_recipe *recipe;
+    struct assay_row *ce, *ex, *cx; /* C against E, E against X, C against X */
+    struct assay_row_beyond *beyond;
+    double *lse_c, *lse_e, *lse_x;
+    float *jitter_o, *jitter_lse; /* rows */
+    float *jitter_gain;           /* heads */
+    double *bar_o, *bar_lse;      /* heads */
+    /* as in struct candidate */
+    int64_t guard_bytes, input_bytes, o_unwritten, lse_unwritten;
+    char guard_where[32];
+    struct assay_place unwritten_at;
+    int64_t runs, runs_differ, first_differs;
+    char
+        bits[33]; /* XXH3-128 of O and LSE in their words, for comparing runs */
+};
+
+/* Free with sketch_free, also after a failure. */
+enum assay_status sketch_make(const struct yardstick *against,
+                              const struct candidate *c, struct sketch *out,
+                              struct assay_error *err);
+/* Memory for all rows and heads of a problem, zeroed. */
+enum assay_status sketch_new(const struct assay_problem *p,
+                             const struct assay_recipe *recipe,
+                             struct sketch *out, struct assay_error *err);
+void sketch_free(struct sketch *s);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rules of gates. Every one accepts in the positive: a NaN fails.
+ */
+#include "validate/gates.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+bool gate_offer(struct judging *j, enum gate gate, double value,
+                struct assay_place at)
+{
+    struct gate_result *g = &j->gates[gate];
+    g->judged = true;
+    if (!(value <= g->limit.value)) {
+        g->pass = false;
+        if (at.h >= 0)
+            j->heads_gates[at.b * j->s->problem.hq + at.h] |= 1u << gate;
+    }
+    if (isnan(g->value) || value <= g->value)
+        return false;
+    g->value = value;
+    g->at = at;
+    return true;
+}
+
+void gate_note(struct judging *j, enum gate gate, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(j->gates[gate].note, sizeof j->gates[gate].note, format, args);
+    va_end(args);
+}
+
+void gate_check_bar(struct judging *j, enum gate gate, double allowed,
+                    double bar, const char *unit)
+{
+    const struct limit *l = &j->gates[gate].limit;
+    if (l->source == LIMIT_DEFAULT || l->value * allowed >= bar || j->st)
+        return;
+    j->st =
+        assay_fail(j->err, ASSAY_USAGE,
+                   "the limit %g of gate %s (%s) allows %.2e%s somewhere, "
+                   "the golden's own error bar is %.2e",
+                   l->value, gate_get(gate)->name, limit_source_name(l->source),
+                   l->value * allowed, unit, bar);
+}
+
+double part_used(double value, double allowed)
+{
+    return value == 0 ? 0 : value / allowed;
+}
+
+double gate_factor(enum gate gate, int64_t n)
+{
+    const struct gate_row *g = gate_get(gate);
+    return g->factor + (g->one - g->factor) / sqrt((double)n);
+}
+
+static const struct assay_place nowhere = { -1, -1, -1, -1 };
+
+void gate_rule_INTEGRITY(struct judging *j)
+{
+    const struct sketch *s = j->s;
+    int64_t unwritten = s->o_unwritten + s->lse_unwritten;
+    double value = (double)(s->guard_bytes + s->input_bytes + unwritten);
+    gate_offer(j, GATE_INTEGRITY, value,
+               unwritten > 0 ? s->unwritten_at : nowhere);
+    if (value > 0)
+        gate_note(j, GATE_INTEGRITY,
+                  "%" PRId64 " guard bytes%s%s and %" PRId64
+                  " input bytes changed, %" PRId64 " outputs and %" PRId64
+                  " LSE not written",
+                  s->guard_bytes, s->guard_where[0] ? " " : "", s->guard_where,
+                  s->input_bytes, s->o_unwritten, s->lse_unwritten);
+}
+
+void gate_rule_REPEAT(struct judging *j)
+{
+    const struct sketch *s = j->s;
+    if (s->runs < 2)
+        return;
+    if (gate_offer(j, GATE_REPEAT, (double)s->runs_differ, nowhere) &&
+        s->runs_differ > 0)
+        gate_note(j, GATE_REPEAT,
+                  "%" PRId64 " of %" PRId64 " repeated runs left other bits, "
+                  "the first was run %" PRId64,
+                  s->runs_differ, s->runs - 1, s->first_differs);
+}
+
+static const char *class_name(double x)
+{
+    return isnan(x) ? "NaN" : isinf(x) ? x > 0 ? "+inf" : "-inf" : "finite";
+}
+
+/* Counts per row would let many rows with one NaN look mild: one count. */
+void gate_rule_FINITE(struct judging *j)
+{
+    const struct sketch *s = j->s;
+    int64_t bad = 0;
+    struct gate_result *g = &j->gates[GATE_FINITE];
+    for (int64_t r = 0; r < assay_problem_rows(&s->problem); r++) {
+        struct assay_place at = assay_row_place(&s->problem, r);
+        at.c = s->ce[r].mismatched_c;
+        bool lse = !assay_same_class(s->lse_c[r], s->lse_e[r]);
+        if (!s->ce[r].mismatched && !lse)
+            continue;
+        if (bad == 0 && !s->ce[r].mismatched)
+            gate_note(j, GATE_FINITE, "LSE is %s, should be %s",
+                      class_name(s->lse_c[r]), class_name(s->lse_e[r]));
+        else if (bad == 0)
+            gate_note(j, GATE_FINITE, "O differs in class");
+        if (bad == 0)
+            g->at = at;
+        bad += s->ce[r].mismatched + lse;
+        j->heads_gates[at.b * s->problem.hq + at.h] |= 1u << GATE_FINITE;
+    }
+    g->judged = true;
+    g->value = (double)bad;
+    g->pass = g->value <= g->limit.value;
+}
+
+void gate_rule_DEAD_ROWS(struct judging *j)
+{
+    const struct sketch *s = j->s;
+    int64_t bad = 0;
+    for (int64_t r = 0; r < assay_problem_rows(&s->problem); r++) {
+        if (s->lse_e[r] != -INFINITY)
+            continue;
+        struct assay_place at = assay_row_place(&s->problem, r);
+        bool right = s->lse_c[r] == -INFINITY && s->ce[r].norm_a == 0 &&
+                     s->ce[r].nonfinite_a == 0;
+        bad += !right;
+        if (gate_offer(j, GATE_DEAD_ROWS, right ? 0 : (double)bad,
+                       right ? nowhere : at) &&
+            bad == 1)
+            gate_note(j, GATE_DEAD_ROWS, "norm of O is %g, LSE is %g",
+                      s->ce[r].norm_a, s->lse_c[r]);
+    }
+}
+
+void gate_rule_GAIN(struct judging *j)
+{
+    const struct sketch *s = j->s;
+    const struct assay_problem *p = &s->problem;
+    const struct assay_format *out = assay_format_get(s->recipe->out_format);
+    const double half = assay_format_epsilon(out) / 2;
+    const double step = assay_format_ulp(out, 0);
+    for (int64_t bh = 0; bh < p->b * p->hq; bh++) {
+        double a2 = 0, b2 = 0;
+        for (int64_t r = bh * p->nq; r < (bh + 1) * p->nq; r++) {
+            a2 += s->ce[r].norm_a * s->ce[r].norm_a;
+            b2 += s->ce[r].norm_b * s->ce[r].norm_b;
+        }
+        double ratio = b2 > 0 ? sqrt(a2 / b2) : a2 > 0 ? INFINITY : 1;
+        double allowed =
+            gate_get(GATE_GAIN)->factor * (double)s->jitter_gain[bh] + half;
+        if (b2 > 0) /* outputs below the format's normal range */
+            allowed += step / 2 * sqrt((double)(p->nq * p->dv) / b2);
+        struct assay_place at = { bh / p->hq, bh % p->hq, -1, -1 };
+        if (gate_offer(j, GATE_GAIN, part_used(fabs(ratio - 1), allowed), at))
+            gate_note(j, GATE_GAIN, "norm ratio %.6f, should be 1 within %.1e",
+                      ratio, allowed);
+    }
+}
+
+static double worst_bar(const struct assay_problem *p, const double *bar)
+{
+    double worst = 0;
+    for (int64_t bh = 0; bh < p->b * p->hq; bh++)
+        worst = assay_worst(worst, bar[bh]);
+    return worst;
+}
+
+/* ---- the whole distance to the exact answer, where somebody limits it ---- */
+
+static void total(struct judging *j, enum gate gate, double value,
+                  struct assay_place at, double bar, const char *unit)
+{
+    if (j->gates[gate].limit.value < 0)
+        return;
+    gate_check_bar(j, gate, 1, bar, unit);
+    if (gate_offer(j, gate, value, at))
+        gate_note(j, gate, "%.3e%s from the exact answer", value, unit);
+}
+
+static struct assay_distance total_distance(const struct sketch *s)
+{
+    struct assay_distance d;
+    assay_distance(&s->problem, s->cx, s->lse_c, s->lse_x, 0, s->problem.hq,
+                   &d);
+    return d;
+}
+
+void gate_rule_TOTAL_L2(struct judging *j)
+{
+    const struct sketch *s = j->s;
+    const struct assay_problem *p = &s->problem;
+    double norm2 = 0;
+    for (int64_t r = 0; r < assay_problem_rows(p); r++)
+        norm2 += s->cx[r].norm_b * s->cx[r].norm_b;
+    const double bar = part_used(worst_bar(p, s->bar_o) *
+                                     sqrt((double)assay_problem_o_elems(p)),
+                                 sqrt(norm2));
+    total(j, GATE_TOTAL_L2, total_distance(s).rel_l2, nowhere, bar, "");
+}
+
+void gate_rule_TOTAL_MAX(struct judging *j)
+{
+    const struct assay_distance d = total_distance(j->s);
+    total(j, GATE_TOTAL_MAX, d.max_error, d.max_at,
+          worst_bar(&j->s->problem, j->s->bar_o), "");
+}
+
+void gate_rule_TOTAL_LSE(struct judging *j)
+{
+    const struct assay_distance d = total_distance(j->s);
+    total(j, GATE_TOTAL_LSE, d.lse_max, d.lse_at,
+          worst_bar(&j->s->problem, j->s->bar_lse), " nats");
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to the judge: the rule of each gate.
+ */
+#ifndef ASSAY_GATES_H
+#define ASSAY_GATES_H
+
+#include "validate/judge.h"
+
+struct judging {
+    const struct sketch *s;
+    struct gate_result *gates;
+    uint32_t *heads_gates; /* [b, hq] */
+    enum assay_status st;  /* of a limit that must not be */
+    struct assay_error *err;
+};
+
+/* Each rule offers what it finds; a gate that it does not offer to is not
+ * judged. Rows of gate.def. */
+#define ASSAY_GATE(id, ...) void gate_rule_##id(struct judging *j);
+#include "validate/gate.def"
+#undef ASSAY_GATE
+
+/* Offers a value; the worst stays, a NaN is worse than anything. True where
+ * the note is now this value's to write. at.h is -1 where no head is to blame.
+ */
+bool gate_offer(struct judging *j, enum gate gate, double value,
+                struct assay_place at);
+void gate_note(struct judging *j, enum gate gate, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Checks a limit against the golden's error bar: `allowed` is what limit 1
+ * allows somewhere, in the unit of `bar`. A limit of ours never gets here with
+ * less; one that somebody set fails the whole judgement. */
+void gate_check_bar(struct judging *j, enum gate gate, double allowed,
+                    double bar, const char *unit);
+
+/* value / allowed, where 0 / 0 is 0 */
+double part_used(double value, double allowed);
+
+/* The factor for n rows together. */
+double gate_factor(enum gate gate, int64_t n);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rules of gates that go over rows: a row at a time, and a head's rows
+ * together. Distances are in jitters, the golden's error bar at the least.
+ */
+#include <math.h>
+
+#include "validate/gates.h"
+
+/* What limit 1 allows a row: `factor` jitters, and the error bar where that is
+ * more. No jitter at all is a row that has one right answer. */
+static double allowed(struct judging *j, enum gate gate, double jitter,
+                      double bar, const char *unit)
+{
+    const double jitters = gate_get(gate)->factor * jitter;
+    if (jitter > 0)
+        gate_check_bar(j, gate, jitters, bar, unit);
+    return jitter > 0 && bar > jitters ? bar : jitters;
+}
+
+static double limit_of(const struct judging *j, enum gate gate)
+{
+    return j->gates[gate].limit.value;
+}
+
+/* A row that is not finite is the finite gate's. */
+static bool row_judged(const struct sketch *s, int64_t r)
+{
+    return s->ce[r].nonfinite_b == 0;
+}
+
+static bool lse_judged(const struct sketch *s, int64_t r)
+{
+    return assay_same_class(s->lse_c[r], s->lse_e[r]) && isfinite(s->lse_e[r]);
+}
+
+/* C - E in nats, an ulp of binary32 taken off. */
+static double lse_off(const struct sketch *s, int64_t r)
+{
+    const double ulp = assay_format_ulp(assay_format_get(ASSAY_F32),
+                                        (float)s->lse_e[r]),
+                 d = s->lse_c[r] - s->lse_e[r];
+    return fabs(d) <= ulp ? 0 : d - copysign(ulp, d);
+}
+
+void gate_rule_BOUND(struct judging *j)
+{
+    const struct sketch *s = j->s;
+    for (int64_t r = 0; r < assay_problem_rows(&s->problem); r++) {
+        const struct assay_row_beyond *x = &s->beyond[r];
+        struct assay_place at = assay_row_place(&s->problem, r);
+        at.c = x->bound_c;
+        if (row_judged(s, r) && gate_offer(j, GATE_BOUND, x->bound_part, at))
+            gate_note(j, GATE_BOUND,
+                      "an element is %.3g times the most that any legal kernel "
+                      "is off",
+                      x->bound_part);
+    }
+}
+
+void gate_rule_BUILD(struct judging *j)
+{
+    const struct sketch *s = j->s;
+    for (int64_t r = 0; r < assay_problem_rows(&s->problem); r++) {
+        const struct assay_place at = assay_row_place(&s->problem, r);
+        const int64_t bh = r / s->problem.nq;
+        if (!row_judged(s, r))
+            continue;
+        const double d = s->beyond[r].beyond,
+                     most = allowed(j, GATE_BUILD, (double)s->jitter_o[r],
+                                    s->bar_o[bh], "");
+        if (gate_offer(j, GATE_BUILD, part_used(d, most), at))
+            gate_note(j, GATE_BUILD,
+                      "the row is %.2e off (L2, its rounding taken off), %.2e "
+                      "is allowed, its norm is %.2e",
+                      d, most * limit_of(j, GATE_BUILD), s->ce[r].norm_b);
+    }
+}
+
+void gate_rule_LSE(struct judging *j)
+{
+    const struct sketch *s = j->s;
+    for (int64_t r = 0; r < assay_problem_rows(&s->problem); r++) {
+        const struct assay_place at = assay_row_place(&s->problem, r);
+        if (!lse_judged(s, r))
+            continue;
+        const double most = allowed(j, GATE_LSE, (double)s->jitter_lse[r],
+                                    s->bar_lse[r / s->problem.nq], " nats");
+        if (gate_offer(j, GATE_LSE, part_used(fabs(lse_off(s, r)), most), at))
+            gate_note(j, GATE_LSE, "%.6f nats, should be %.6f within %.1e",
+                      s->lse_c[r], s->lse_e[r], most * limit_of(j, GATE_LSE));
+    }
+}
+
+/* ---- a head's rows together ---- */
+
+/* A row's distance in jitters, 0 where both are; the bar counts as a jitter. */
+static double jitters(double d, double jitter, double bar, double factor)
+{
+    return part_used(d, jitter > 0 ? fmax(jitter, bar / factor) : jitter);
+}
+
+struct means {
+    int64_t n;
+    double sum, square;
+};
+
+static void add(struct means *m, double x)
+{
+    m->n++;
+    m->sum += x;
+    m->square += x * x;
+}
+
+static struct means lse_means(const struct sketch *s, int64_t bh)
+{
+    struct means m = { 0 };
+    const double factor = gate_get(GATE_LSE)->factor;
+    for (int64_t r = bh * s->problem.nq; r < (bh + 1) * s->problem.nq; r++)
+        if (lse_judged(s, r))
+            add(&m, jitters(lse_off(s, r), (double)s->jitter_lse[r],
+                            s->bar_lse[bh], factor));
+    return m;
+}
+
+static struct means build_means(const struct sketch *s, int64_t bh)
+{
+    struct means m = { 0 };
+    const double factor = gate_get(GATE_BUILD)->factor;
+    for (int64_t r = bh * s->problem.nq; r < (bh + 1) * s->problem.nq; r++)
+        if (row_judged(s, r))
+            add(&m, jitters(s->beyond[r].beyond, (double)s->jitter_o[r],
+                            s->bar_o[bh], factor));
+    return m;
+}
+
+static void offer_mean(struct judging *j, enum gate gate, int64_t bh, int64_t n,
+                       double value, const char *what)
+{
+    const struct assay_problem *p = &j->s->problem;
+    const struct assay_place at = { bh / p->hq, bh % p->hq, -1, -1 };
+    if (n == 0)
+        return;
+    const double most = gate_factor(gate, n);
+    if (gate_offer(j, gate, part_used(value, most), at))
+        gate_note(j, gate, "%s %.3g jitters over %lld rows, %.2f are allowed",
+                  what, value, (long long)n, most * limit_of(j, gate));
+}
+
+void gate_rule_BUILD_RMS(struct judging *j)
+{
+    for (int64_t bh = 0; bh < j->s->problem.b * j->s->problem.hq; bh++) {
+        const struct means m = build_means(j->s, bh);
+        offer_mean(j, GATE_BUILD_RMS, bh, m.n, sqrt(m.square / (double)m.n),
+                   "O is off by a mean of");
+    }
+}
+
+void gate_rule_LSE_RMS(struct judging *j)
+{
+    for (int64_t bh = 0; bh < j->s->problem.b * j->s->problem.hq; bh++) {
+        const struct means m = lse_means(j->s, bh);
+        offer_mean(j, GATE_LSE_RMS, bh, m.n, sqrt(m.square / (double)m.n),
+                   "LSE is off by a mean of");
+    }
+}
+
+void gate_rule_LSE_MEAN(struct judging *j)
+{
+    for (int64_t bh = 0; bh < j->s->problem.b * j->s->problem.hq; bh++) {
+        const struct means m = lse_means(j->s, bh);
+        offer_mean(j, GATE_LSE_MEAN, bh, m.n, fabs(m.sum) / (double)m.n,
+                   "LSE is moved one way by");
+    }
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "validate/limits.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/names.h"
+#include "golden/select.h"
+#include "golden/verb.h"
+#include "validate/judge.h"
+
+enum { KEY_LIMIT = 0x6c00, KEY_LIMITS };
+
+static const struct argp_option keys[] = {
+    { "limit", KEY_LIMIT, "GATE=VALUE", 0,
+      "limit of a gate, for every result; `assay list gates`", 0 },
+    { "limits", KEY_LIMITS, "FILE", 0,
+      "limits with reasons, JSON; below --limit, above the golden set's", 0 },
+    { 0 },
+};
+
+static enum assay_status find_gate(const char *name, enum gate *out,
+                                   struct assay_error *err)
+{
+    const char *names[GATES];
+    const struct names all = { "gate", GATES, names };
+    int index = 0;
+    for (int g = 0; g < GATES; g++)
+        names[g] = gate_get((enum gate)g)->name;
+    enum assay_status st = names_find(&all, name, &index, err);
+    *out = (enum gate)index;
+    return st;
+}
+
+static void parse_limit(struct limits *limits, const char *arg,
+                        struct argp_state *state)
+{
+    const char *equals = strchr(arg, '=');
+    char name[32] = "";
+    struct assay_error why;
+    enum gate gate;
+    if (!equals || equals == arg || equals - arg >= (int)sizeof name) {
+        argp_error(state, "--limit takes GATE=VALUE, not \"%s\"", arg);
+        return;
+    }
+    memcpy(name, arg, (size_t)(equals - arg));
+    if (find_gate(name, &gate, &why) != ASSAY_OK) {
+        argp_error(state, "--limit: %s", why.text);
+        return;
+    }
+    double value = verb_number(state, "--limit", equals + 1);
+    if (!(value >= 0) || !isfinite(value))
+        argp_error(state, "--limit: a limit is 0 or more, not %s", equals + 1);
+    limits->command[gate] = value;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct limits *limits = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        *limits = (struct limits){ 0 };
+        for (int g = 0; g < GATES; g++)
+            limits->command[g] = NAN;
+        return 0;
+    case KEY_LIMIT: parse_limit(limits, arg, state); return 0;
+    case KEY_LIMITS: limits->path = arg; return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp limits_argp = { keys, parse, NULL, NULL, NULL, NULL, NULL };
+
+/* Gates that this program does not know would be lost in silence. */
+static enum assay_status check_gates(const struct limits_list *list,
+                                     struct assay_error *err)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        enum gate gate;
+        struct assay_error why;
+        if (find_gate(list->entries[i].gate, &gate, &why) != ASSAY_OK)
+            return assay_fail(err, ASSAY_USAGE, "%s: entry %zu: %s", list->from,
+                              i + 1, why.text);
+    }
+    return ASSAY_OK;
+}
+
+enum assay_status limits_load(struct limits *limits,
+                              const struct assay_set *set,
+                              struct assay_error *err)
+{
+    char *text = NULL;
+    enum assay_status st = ASSAY_OK;
+    if (limits->path)
+        st = limits_read(limits->path, &limits->file, err);
+    if (st == ASSAY_OK)
+        st = check_gates(&limits->file, err);
+    if (st == ASSAY_OK && set)
+        st = assay_set_limits(set, &text, err);
+    if (st == ASSAY_OK && text)
+        st = limits_parse(assay_set_path(set), text, &limits->set, err);
+    if (st == ASSAY_OK)
+        st = check_gates(&limits->set, err);
+    free(text);
+    return st;
+}
+
+enum assay_status limits_command_text(const struct limits *limits, char **text,
+                                      struct assay_error *err)
+{
+    char all[GATES * 64] = "";
+    size_t at = 0;
+    *text = NULL;
+    for (int g = 0; g < GATES; g++)
+        if (!isnan(limits->command[g]))
+            at += (size_t)snprintf(all + at, sizeof all - at, "%s%s=%.17g",
+                                   at ? "," : "", gate_get((enum gate)g)->name,
+                                   limits->command[g]);
+    return at == 0 || (*text = strdup(all))
+               ? ASSAY_OK
+               : assay_fail(err, ASSAY_MEMORY, "no memory for limits");
+}
+
+/* One "GATE=VALUE" of a record; the command line's own goes before it. */
+static enum assay_status take_command(struct limits *limits, const char *item,
+                                      const char *path, struct assay_error *err)
+{
+    char name[32];
+    const char *equals = strchr(item, '=');
+    char *end = NULL;
+    const double value = equals ? strtod(equals + 1, &end) : NAN;
+    struct assay_error why;
+    enum gate gate;
+    snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - item) : 31,
+             item);
+    if (!equals || *end || end == equals + 1 || !(value >= 0) ||
+        !isfinite(value))
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: limits_command has \"%.60s\", must be "
+                          "GATE=VALUE",
+                          path, item);
+    if (find_gate(name, &gate, &why) != ASSAY_OK)
+        return assay_fail(err, ASSAY_FORMAT, "%s: limits_command: %s", path,
+                          why.text);
+    if (isnan(limits->command[gate]))
+        limits->command[gate] = value;
+    return ASSAY_OK;
+}
+
+static enum assay_status take_commands(struct limits *limits, const char *text,
+                                       const char *path,
+                                       struct assay_error *err)
+{
+    char *copy = strdup(text), *rest = copy, *item;
+    enum assay_status st =
+        copy ? ASSAY_OK : assay_fail(err, ASSAY_MEMORY, "no memory for limits");
+    while (st == ASSAY_OK && (item = strsep(&rest, ",")))
+        st = take_command(limits, item, path, err);
+    free(copy);
+    return st;
+}
+
+enum assay_status limits_load_run(struct limits *limits,
+                                  const struct run_facts *facts,
+                                  const char *path, struct assay_error *err)
+{
+    const bool own = !limits->path;
+    enum assay_status st = limits_load(limits, NULL, err);
+    if (st == ASSAY_OK && own && facts->limits_file)
+        st = limits_parse(facts->limits_file_name ? facts->limits_file_name
+                                                  : path,
+                          facts->limits_file, &limits->file, err);
+    if (own && facts->limits_file)
+        limits->path = facts->limits_file_name;
+    if (st == ASSAY_OK && own && facts->limits_command)
+        st = take_commands(limits, facts->limits_command, path, err);
+    if (st == ASSAY_OK && facts->limits_set)
+        st = limits_parse(facts->set, facts->limits_set, &limits->set, err);
+    if (st == ASSAY_OK)
+        st = check_gates(&limits->file, err);
+    return st == ASSAY_OK ? check_gates(&limits->set, err) : st;
+}
+
+void limits_free(struct limits *limits)
+{
+    limits_list_free(&limits->file);
+    limits_list_free(&limits->set);
+}
+
+static void take(const struct limits_list *list, enum limit_source source,
+                 const struct result *r, struct limit out[GATES])
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct limits_entry *e = &list->entries[i];
+        enum gate gate;
+        if (select_has(e->recipe, r->recipe->name) &&
+            select_has(e->cases, r->case_name) &&
+            select_has(e->kernel, r->kernel) &&
+            find_gate(e->gate, &gate, NULL) == ASSAY_OK)
+            out[gate] = (struct limit){ e->limit, source, e->reason, e->date };
+    }
+}
+
+void limits_of(const struct limits *limits, const struct result *r,
+               struct limit out[GATES])
+{
+    limits_default(out);
+    take(&limits->set, LIMIT_SET, r, out);
+    take(&limits->file, LIMIT_FILE, r, out);
+    for (int g = 0; g < GATES; g++)
+        if (!isnan(limits->command[g]))
+            out[g] = (struct limit){ limits->command[g], LIMIT_COMMAND_LINE,
+                                     NULL, NULL };
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Limits of gates: command line before limits file before golden set before
+ * the default of gate.def.
+ */
+#ifndef ASSAY_VALIDATE_LIMITS_H
+#define ASSAY_VALIDATE_LIMITS_H
+
+#include <argp.h>
+
+#include "golden/limits.h"
+#include "golden/run_file.h"
+#include "golden/set.h"
+#include "validate/result.h"
+
+struct limits {
+    double command[GATES]; /* what --limit says; NAN: nothing */
+    const char *path;      /* of --limits, or NULL */
+    struct limits_list file, set;
+};
+
+/* --limit and --limits, for the children of a verb's parser; its input is a
+ * struct limits, which this makes empty. */
+extern const struct argp limits_argp;
+
+/* Reads the file of --limits and what the set holds (NULL: no set). ASSAY_FILE
+ * or ASSAY_USAGE. Free with limits_free, also after a failure. */
+enum assay_status limits_load(struct limits *limits,
+                              const struct assay_set *set,
+                              struct assay_error *err);
+/* The same for a run that is judged again: its own limits, where --limits does
+ * not replace them; a --limit goes before both. `path` is the record's. */
+enum assay_status limits_load_run(struct limits *limits,
+                                  const struct run_facts *facts,
+                                  const char *path, struct assay_error *err);
+void limits_free(struct limits *limits);
+
+/* What --limit said as "GATE=VALUE,...", for facts->limits_command; free().
+ * *text is NULL where it said nothing. */
+enum assay_status limits_command_text(const struct limits *limits, char **text,
+                                      struct assay_error *err);
+
+/* The limits of one result: its case, recipe and kernel are looked at. Texts
+ * are those of `limits`. */
+void limits_of(const struct limits *limits, const struct result *r,
+               struct limit out[GATES]);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Puts mutations of known-good answers before the gates, and keeps what each
+ * did in each head.
+ */
+#ifndef ASSAY_PROVE_H
+#define ASSAY_PROVE_H
+
+#include "golden/term.h"
+#include "validate/mutation.h"
+
+/* One mutation of one recipe's answer on one case. Counts are of heads. A head
+ * is observable where a row of O or an LSE moved by more than its jitter, or
+ * its class changed, and something of that is left after rounding. */
+struct proof {
+    enum mutation_id mutation;
+    size_t case_index; /* in the run's cases */
+    const struct assay_recipe *recipe;
+    bool applies;
+    int64_t heads, observable;
+    int64_t rejected;  /* of the observable: by any gate; HONEST: of all */
+    int64_t by[GATES]; /* the same for each gate */
+    struct assay_place escaped_at; /* the observable head that no gate rejects
+                                      and that moved most; h = -1 */
+    double escaped_moved;          /* there, in jitters */
+    double unseen_moved; /* most of what moved in heads not observable */
+    char reason[320];    /* HONEST: why it is rejected */
+    /* with a sweep: the smallest strength from which on every head is
+     * rejected, by each gate and (at GATES) by any; NaN where that is not so
+     * even at the largest. */
+    double least[GATES + 1];
+    bool swept;
+};
+
+struct prove_options {
+    const char *recipes, *cases, *mutations; /* lists, or NULL */
+    bool sweep;
+    int threads;
+};
+
+struct prove_run {
+    const struct prove_options *options;
+    struct assay_set *set;
+    const char **cases; /* names; the set's */
+    size_t n_cases;
+    struct proof *proofs;
+    size_t count, space;
+};
+
+/* How many observable heads of a required mutation no gate rejects, or how
+ * many heads of an honest variant some gate does. */
+int64_t proof_bad(const struct proof *proof);
+
+/* All mutations on all cases and recipes asked for. ASSAY_USAGE for a name
+ * that the set or the table does not have. Free with prove_free, also after a
+ * failure. */
+enum assay_status prove_set(struct assay_set *set,
+                            const struct prove_options *options,
+                            struct prove_run *run, struct assay_error *err);
+void prove_free(struct prove_run *run);
+
+/* Each prints all to stdout; false when that failed. */
+bool prove_table(const struct prove_run *run, bool markdown);
+bool prove_csv(const struct prove_run *run);
+bool prove_json(const struct prove_run *run);
+
+#endif

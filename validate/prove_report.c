@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a proof says: tables, Markdown, CSV and JSON ("assay-prove/1").
+ */
+#include "config.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "golden/csv.h"
+#include "golden/json.h"
+#include "golden/select.h"
+#include "golden/sheet.h"
+#include "golden/verb.h"
+#include "validate/prove.h"
+
+/* A mutation over all cases and recipes. */
+struct sum {
+    int64_t subjects, heads, observable, rejected, by[GATES];
+    double unseen_moved;
+    double least[GATES + 1]; /* the worst */
+    bool swept;
+};
+
+static struct sum sum_of(const struct prove_run *run, int mutation)
+{
+    struct sum s = { 0 };
+    for (size_t i = 0; i < run->count; i++) {
+        const struct proof *x = &run->proofs[i];
+        if ((int)x->mutation != mutation || !x->applies)
+            continue;
+        s.subjects++;
+        s.heads += x->heads;
+        s.observable += x->observable;
+        s.rejected += x->rejected;
+        s.unseen_moved = assay_worst(s.unseen_moved, x->unseen_moved);
+        for (int g = 0; g < GATES; g++)
+            s.by[g] += x->by[g];
+        for (int g = 0; g <= GATES && x->swept; g++)
+            s.least[g] = assay_worst(s.least[g], x->least[g]);
+        s.swept |= x->swept;
+    }
+    return s;
+}
+
+static const struct mutation *mutation_at(int i)
+{
+    return mutation_get((enum mutation_id)i);
+}
+
+static bool is_honest(int i)
+{
+    return mutation_at(i)->expect == MUTATION_HONEST;
+}
+
+/* ---- tables ---- */
+
+/* Columns of a matrix: some, one for each gate, some more. */
+struct columns {
+    struct column column[GATES + 8];
+    char gates[GATES][24];
+    size_t n;
+};
+
+static void add_column(struct columns *c, const char *name, int flags)
+{
+    c->column[c->n++] = (struct column){ name, flags };
+}
+
+/* A gate without a limit is asked for by one, and prove has none. */
+static bool has_column(int g)
+{
+    return g == GATES || gate_get((enum gate)g)->limit >= 0;
+}
+
+static void add_gates(struct columns *c)
+{
+    for (int g = 0; g < GATES; g++) {
+        if (!has_column(g))
+            continue;
+        const char *name = gate_get((enum gate)g)->name;
+        size_t n = 0;
+        for (; name[n] && n + 1 < sizeof c->gates[g]; n++)
+            c->gates[g][n] =
+                name[n] == '-' ? ' ' : (char)toupper((unsigned char)name[n]);
+        c->gates[g][n] = '\0';
+        add_column(c, c->gates[g], COLUMN_NUMBER);
+    }
+}
+
+static void strength_cell(struct sheet *s, const struct mutation *m)
+{
+    char text[48];
+    mutation_strength_text(m, m->strength, text, sizeof text);
+    sheet_cell(s, "%s", text);
+}
+
+static bool matrix(const struct prove_run *run, bool markdown)
+{
+    struct columns c = { .n = 0 };
+    struct sheet s;
+    add_column(&c, "MUTATION", COLUMN_TEXT);
+    add_column(&c, "STRENGTH", COLUMN_EXTRA);
+    add_column(&c, "HEADS", COLUMN_NUMBER);
+    add_column(&c, "SEEN", COLUMN_NUMBER);
+    add_gates(&c);
+    add_column(&c, "ESCAPED", COLUMN_NUMBER);
+    add_column(&c, "UNSEEN MOVED", COLUMN_NUMBER);
+    sheet_begin(&s, stdout, markdown,
+                "mutations: heads in which each can be seen, and in which each "
+                "gate rejects it",
+                c.column, c.n);
+    for (int m = 0; m < MUTATIONS; m++) {
+        const struct sum x = sum_of(run, m);
+        if (is_honest(m) || x.subjects == 0)
+            continue;
+        sheet_cell(&s, "%s%s", mutation_at(m)->name,
+                   mutation_at(m)->expect == MUTATION_TOLD ? " (told)" : "");
+        strength_cell(&s, mutation_at(m));
+        sheet_cell(&s, "%" PRId64, x.heads);
+        sheet_cell(&s, "%" PRId64, x.observable);
+        for (int g = 0; g < GATES; g++)
+            if (has_column(g))
+                sheet_cell(&s, "%" PRId64, x.by[g]);
+        sheet_cell(&s, "%" PRId64, x.observable - x.rejected);
+        sheet_number(&s, "%.2g",
+                     x.observable < x.heads ? x.unseen_moved : (double)NAN);
+    }
+    return sheet_end(&s);
+}
+
+static bool honest(const struct prove_run *run, bool markdown)
+{
+    struct columns c = { .n = 0 };
+    struct sheet s;
+    add_column(&c, "HONEST", COLUMN_TEXT);
+    add_column(&c, "HEADS", COLUMN_NUMBER);
+    add_gates(&c);
+    add_column(&c, "REJECTED", COLUMN_NUMBER);
+    add_column(&c, "ABOUT", COLUMN_PROSE);
+    sheet_begin(&s, stdout, markdown,
+                "honest variants: heads that each gate rejects",
+                c.column, c.n);
+    for (int m = 0; m < MUTATIONS; m++) {
+        const struct sum x = sum_of(run, m);
+        if (!is_honest(m) || x.subjects == 0)
+            continue;
+        sheet_cell(&s, "%s", mutation_at(m)->name);
+        sheet_cell(&s, "%" PRId64, x.heads);
+        for (int g = 0; g < GATES; g++)
+            if (has_column(g))
+                sheet_cell(&s, "%" PRId64, x.by[g]);
+        sheet_cell(&s, "%" PRId64, x.rejected);
+        sheet_cell(&s, "%s", mutation_at(m)->about);
+    }
+    return sheet_end(&s);
+}
+
+static bool resolution(const struct prove_run *run, bool markdown)
+{
+    struct columns c = { .n = 0 };
+    struct sheet s;
+    bool any = false;
+    add_column(&c, "MUTATION", COLUMN_TEXT);
+    add_column(&c, "UNIT", COLUMN_TEXT);
+    add_column(&c, "STATED", COLUMN_NUMBER);
+    add_gates(&c);
+    add_column(&c, "ANY", COLUMN_NUMBER);
+    for (int m = 0; m < MUTATIONS; m++)
+        any |= sum_of(run, m).swept;
+    if (!any)
+        return true;
+    sheet_begin(&s, stdout, markdown,
+                "resolution: the smallest strength that is rejected in all "
+                "heads where the largest can be seen; worst over cases and "
+                "recipes",
+                c.column, c.n);
+    for (int m = 0; m < MUTATIONS; m++) {
+        const struct sum x = sum_of(run, m);
+        if (!x.swept)
+            continue;
+        sheet_cell(&s, "%s", mutation_at(m)->name);
+        sheet_cell(&s, "%s", mutation_at(m)->unit);
+        sheet_number(&s, "%.3g", mutation_at(m)->strength);
+        for (int g = 0; g <= GATES; g++)
+            if (has_column(g))
+                sheet_number(&s, "%.2g", x.least[g]);
+    }
+    return sheet_end(&s);
+}
+
+/* The command that repeats one proof. */
+static void repeat(const struct prove_run *run, const struct proof *x,
+                   char *text, size_t size)
+{
+    char name[1024];
+    select_quote(run->cases[x->case_index], name, sizeof name);
+    snprintf(text, size, "%s prove %s --case '%s' --recipe %s --mutation %s",
+             verb_program, assay_set_path(run->set), name, x->recipe->name,
+             mutation_get(x->mutation)->name);
+}
+
+/* One line for what is wrong, and one that repeats it. */
+static void print_bad(const struct prove_run *run, const struct proof *x)
+{
+    const struct mutation *m = mutation_get(x->mutation);
+    char again[4096];
+    repeat(run, x, again, sizeof again);
+    printf("%s, %s: %s ", run->cases[x->case_index], x->recipe->name, m->name);
+    if (m->expect == MUTATION_HONEST)
+        printf("is honest and rejected in %" PRId64 " of %" PRId64
+               " heads: %s\n",
+               x->rejected, x->heads, x->reason);
+    else
+        printf("escapes in %" PRId64 " of %" PRId64
+               " heads where it can be seen, at most at head %" PRId64
+               ", %.3g jitters off\n",
+               proof_bad(x), x->observable, x->escaped_at.h, x->escaped_moved);
+    printf("    %s\n", again);
+}
+
+struct totals {
+    int mutations, variants;
+    int64_t observable, rejected, unseen, honest_heads, honest_rejected;
+};
+
+static struct totals totals_of(const struct prove_run *run)
+{
+    struct totals t = { 0 };
+    for (int m = 0; m < MUTATIONS; m++) {
+        const struct sum x = sum_of(run, m);
+        if (is_honest(m)) {
+            t.variants += x.subjects > 0;
+            t.honest_heads += x.heads;
+            t.honest_rejected += x.rejected;
+        } else if (mutation_at(m)->expect == MUTATION_REQUIRED) {
+            t.mutations += x.subjects > 0;
+            t.observable += x.observable;
+            t.rejected += x.rejected;
+            t.unseen += x.heads - x.observable;
+        }
+    }
+    return t;
+}
+
+bool prove_table(const struct prove_run *run, bool markdown)
+{
+    const struct totals t = totals_of(run);
+    bool ok = matrix(run, markdown);
+    ok &= honest(run, markdown);
+    ok &= resolution(run, markdown);
+    puts("SEEN: heads in which a row of O or an LSE moves by more than its "
+         "jitter;\nUNSEEN MOVED: the most in the other heads, in jitters");
+    for (size_t i = 0; i < run->count; i++)
+        if (proof_bad(&run->proofs[i]) > 0)
+            print_bad(run, &run->proofs[i]);
+    printf("\n%d mutation%s: %" PRId64 " of %" PRId64
+           " heads rejected, %" PRId64 " escaped, %" PRId64
+           " not observable; %d honest variant%s: %" PRId64 " of %" PRId64
+           " heads rejected\n",
+           t.mutations, plural(t.mutations), t.rejected, t.observable,
+           t.observable - t.rejected, t.unseen, t.variants, plural(t.variants),
+           t.honest_rejected, t.honest_heads);
+    return ok;
+}
+
+/* ---- programs ---- */
+
+bool prove_csv(const struct prove_run *run)
+{
+    static const char *const titles[] = {
+        "case",     "recipe",        "mutation",    "expected",
+        "strength", "unit",          "heads",       "observable",
+        "rejected", "escaped_moved", "unseen_moved"
+    };
+    struct csv csv = { .out = stdout };
+    char text[64];
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        csv_text(&csv, titles[i]);
+    for (int g = 0; g < GATES; g++)
+        csv_text(&csv, gate_get((enum gate)g)->name);
+    for (int g = 0; g <= GATES; g++) {
+        snprintf(text, sizeof text, "least_%s",
+                 g < GATES ? gate_get((enum gate)g)->name : "any");
+        csv_text(&csv, text);
+    }
+    csv_end_line(&csv);
+    for (size_t i = 0; i < run->count; i++) {
+        const struct proof *x = &run->proofs[i];
+        const struct mutation *m = mutation_get(x->mutation);
+        if (!x->applies)
+            continue;
+        csv_text(&csv, run->cases[x->case_index]);
+        csv_text(&csv, x->recipe->name);
+        csv_text(&csv, m->name);
+        csv_text(&csv, mutation_expect_name(m->expect));
+        csv_number(&csv, m->strength);
+        csv_text(&csv, m->unit);
+        csv_number(&csv, (double)x->heads);
+        csv_number(&csv, (double)x->observable);
+        csv_number(&csv, (double)x->rejected);
+        csv_number(&csv, x->escaped_moved);
+        csv_number(&csv, x->unseen_moved);
+        for (int g = 0; g < GATES; g++)
+            csv_number(&csv, (double)x->by[g]);
+        for (int g = 0; g <= GATES; g++)
+            if (x->swept)
+                csv_number(&csv, x->least[g]);
+            else
+                csv_text(&csv, "");
+        csv_end_line(&csv);
+    }
+    return !ferror(stdout);
+}
+
+static json_t *by_gate(const struct proof *x, bool least)
+{
+    json_t *out = json_object();
+    for (int g = 0; g < GATES + least; g++)
+        json_object_set_new(
+            out, g < GATES ? gate_get((enum gate)g)->name : "any",
+            least ? json_number(x->least[g]) : json_integer(x->by[g]));
+    return out;
+}
+
+static json_t *proof_json(const struct prove_run *run, const struct proof *x)
+{
+    const struct mutation *m = mutation_get(x->mutation);
+    char again[4096];
+    json_t *out = json_object();
+    repeat(run, x, again, sizeof again);
+    json_object_set_new(out, "case", json_text(run->cases[x->case_index]));
+    json_object_set_new(out, "recipe", json_string(x->recipe->name));
+    json_object_set_new(out, "mutation", json_string(m->name));
+    json_object_set_new(out, "expected",
+                        json_string(mutation_expect_name(m->expect)));
+    json_object_set_new(out, "strength", json_number(m->strength));
+    json_object_set_new(out, "unit", json_string(m->unit));
+    json_object_set_new(out, "applies", json_boolean(x->applies));
+    if (!x->applies)
+        return out;
+    json_object_set_new(out, "heads", json_integer(x->heads));
+    json_object_set_new(out, "observable", json_integer(x->observable));
+    json_object_set_new(out, "rejected", json_integer(x->rejected));
+    json_object_set_new(out, "rejected_by", by_gate(x, false));
+    json_object_set_new(out, "escaped_at", json_place(&x->escaped_at));
+    json_object_set_new(out, "escaped_moved", json_number(x->escaped_moved));
+    json_object_set_new(out, "unseen_moved", json_number(x->unseen_moved));
+    json_object_set_new(out, "reason", json_text(x->reason));
+    json_object_set_new(out, "least_rejected",
+                        x->swept ? by_gate(x, true) : json_null());
+    json_object_set_new(out, "repeat", json_text(again));
+    return out;
+}
+
+bool prove_json(const struct prove_run *run)
+{
+    const struct totals t = totals_of(run);
+    json_t *all = json_object(), *totals = json_object(), *list = json_array();
+    json_object_set_new(all, "schema", json_string("assay-prove/1"));
+    json_object_set_new(all, "version", json_string(PACKAGE_VERSION));
+    json_object_set_new(all, "set", json_text(assay_set_path(run->set)));
+    json_object_set_new(all, "set_content_hash",
+                        json_text(assay_set_hash(run->set)));
+    json_object_set_new(totals, "mutations", json_integer(t.mutations));
+    json_object_set_new(totals, "observable", json_integer(t.observable));
+    json_object_set_new(totals, "rejected", json_integer(t.rejected));
+    json_object_set_new(totals, "escaped",
+                        json_integer(t.observable - t.rejected));
+    json_object_set_new(totals, "not_observable", json_integer(t.unseen));
+    json_object_set_new(totals, "honest_heads", json_integer(t.honest_heads));
+    json_object_set_new(totals, "honest_rejected",
+                        json_integer(t.honest_rejected));
+    json_object_set_new(all, "totals", totals);
+    for (size_t i = 0; i < run->count; i++)
+        json_array_append_new(list, proof_json(run, &run->proofs[i]));
+    json_object_set_new(all, "proofs", list);
+    return json_print(all, stdout) == 0;
+}

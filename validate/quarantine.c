@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "validate/quarantine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/json_row.h"
+#include "golden/select.h"
+#include "golden/verb.h"
+
+static const char *const entry_keys[] = { "kernel",  "case",    "recipe",
+                                          "verdict", "tracker", "reason",
+                                          "date" };
+static const struct names entry_key_names = NAMES("key", entry_keys);
+
+static void check_verdict(struct json_row *r, const char *name)
+{
+    const char *names[VERDICTS];
+    const struct names all = { "verdict", VERDICTS, names };
+    struct assay_error why;
+    int index;
+    for (int v = 0; v < VERDICTS; v++)
+        names[v] = verdict_get((enum verdict)v)->name;
+    if (names_find(&all, name, &index, &why) != ASSAY_OK)
+        json_row_wrong(r, "%s", why.text);
+    else if (verdict_get((enum verdict)index)->code == 0)
+        json_row_wrong(r, "its verdict %s is no failure", name);
+    else if (verdict_get((enum verdict)index)->code == EXIT_NOTHING_RAN)
+        json_row_wrong(r, "its verdict %s is no failure of a kernel", name);
+}
+
+static void read_entry(struct json_row *r, struct quarantine_entry *e)
+{
+    e->tracker = json_row_needed(r, "tracker");
+    e->reason = json_row_needed(r, "reason");
+    json_row_date(r, e->date);
+    e->kernel = json_row_copy(r, "kernel");
+    e->cases = json_row_copy(r, "case");
+    e->recipe = json_row_copy(r, "recipe");
+    e->verdict = json_row_copy(r, "verdict");
+    if (e->tracker && !strstr(e->tracker, "://"))
+        json_row_wrong(r, "its tracker \"%.60s\" is no link", e->tracker);
+    if (e->verdict)
+        check_verdict(r, e->verdict);
+}
+
+enum assay_status quarantine_read(const char *path, struct quarantine *out,
+                                  struct assay_error *err)
+{
+    const json_t *rows;
+    json_t *file;
+    *out = (struct quarantine){ 0 };
+    enum assay_status st = json_read_file(path, &file, err);
+    if (st == ASSAY_OK)
+        st = json_rows(path, file, "assay-quarantine/1", "known", &rows, err);
+    const size_t n = st == ASSAY_OK ? json_array_size(rows) : 0;
+    if (n > 0 && !(out->entries = calloc(n, sizeof *out->entries)))
+        st = assay_fail(err, ASSAY_MEMORY, "no memory for known failures");
+    while (st == ASSAY_OK && out->count < n) {
+        struct json_row r =
+            json_row_of(path, rows, out->count, &entry_key_names, err);
+        read_entry(&r, &out->entries[out->count++]);
+        st = r.st;
+    }
+    json_decref(file);
+    return st;
+}
+
+void quarantine_free(struct quarantine *q)
+{
+    for (size_t i = 0; i < q->count; i++) {
+        free(q->entries[i].kernel);
+        free(q->entries[i].cases);
+        free(q->entries[i].recipe);
+        free(q->entries[i].verdict);
+        free(q->entries[i].tracker);
+        free(q->entries[i].reason);
+    }
+    free(q->entries);
+    *q = (struct quarantine){ 0 };
+}
+
+static bool failed(const struct result *r)
+{
+    const int code = verdict_get(r->verdict)->code;
+    return code != 0 && code != EXIT_NOTHING_RAN;
+}
+
+const struct quarantine_entry *quarantine_find(const struct quarantine *q,
+                                               const struct result *r)
+{
+    const struct quarantine_entry *found = NULL;
+    for (size_t i = 0; i < q->count; i++) {
+        const struct quarantine_entry *e = &q->entries[i];
+        if (select_has(e->kernel, r->kernel) &&
+            select_has(e->cases, r->case_name) &&
+            select_has(e->recipe, r->recipe->name) &&
+            (!failed(r) || !e->verdict ||
+             strcmp(e->verdict, verdict_get(r->verdict)->name) == 0))
+            found = e;
+    }
+    return found;
+}
+
+bool result_is_known(const struct result *r)
+{
+    return r->known && failed(r);
+}
+
+bool result_passed_unexpectedly(const struct result *r)
+{
+    return r->known && r->verdict == VERDICT_PASS;
+}

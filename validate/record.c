@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+#include "validate/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/select.h"
+#include "validate/device.h"
+#include "validate/judge.h"
+
+/* ---- writing ---- */
+
+enum assay_status record_begin(const char *path, const struct report *report,
+                               struct run_file_writer **out,
+                               struct assay_error *err)
+{
+    const struct limits *limits = report->limits;
+    char *limits_command = NULL, repeat[24];
+    enum assay_status st = limits_command_text(limits, &limits_command, err);
+    snprintf(repeat, sizeof repeat, "%ld", report->runs);
+    const struct run_facts facts = {
+        .set = report->set_path,
+        .set_content_hash = report->set_hash,
+        .set_command = report->run.set_command,
+        .module = report->module->path,
+        .module_name = report->module->name,
+        .module_build = report->module->build,
+        .module_device = device_name(report->module->device),
+        .module_option = report->module_option,
+        .timeout_option = report->timeout_option,
+        .repeat = repeat,
+        .limits_set = limits->set.text,
+        .limits_file = limits->file.text,
+        .limits_file_name = limits->path,
+        .limits_command = limits_command,
+    };
+    *out = NULL;
+    if (st == ASSAY_OK)
+        st = run_file_create(path,
+                             report->run.command ? report->run.command : "",
+                             &facts, out, err);
+    free(limits_command);
+    return st;
+}
+
+enum assay_status record_add(struct run_file_writer *w, const struct result *r,
+                             const struct sketch *sketch,
+                             struct assay_error *err)
+{
+    struct run_result one = {
+        .case_name = r->case_name,
+        .kernel = r->kernel,
+        .input = r->input,
+        .verdict = verdict_get(r->verdict)->name,
+        .reason = r->reason,
+        .notes = r->notes,
+        .recipe = r->recipe,
+        .problem = r->problem,
+        .seconds = r->seconds,
+        .ran = sketch != NULL,
+    };
+    if (sketch)
+        one.sketch = *sketch;
+    return run_file_add(w, &one, err);
+}
+
+/* ---- judging again ---- */
+
+enum assay_status record_verdict(const struct run_result *from,
+                                 enum verdict *out, struct assay_error *err)
+{
+    for (int v = 0; v < VERDICTS; v++)
+        if (strcmp(verdict_get((enum verdict)v)->name, from->verdict) == 0) {
+            *out = (enum verdict)v;
+            return ASSAY_OK;
+        }
+    return assay_fail(err, ASSAY_FORMAT,
+                      "case %s, recipe %s: verdict \"%.40s\" is not known",
+                      from->case_name, from->recipe->name, from->verdict);
+}
+
+static enum assay_status fill(const struct run_result *from, struct result *out,
+                              struct assay_error *err)
+{
+    *out = (struct result){ .case_name = strdup(from->case_name),
+                            .problem = from->problem,
+                            .recipe = from->recipe,
+                            .input = from->input,
+                            .seconds = from->seconds };
+    if (!out->case_name)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a result");
+    snprintf(out->kernel, sizeof out->kernel, "%s", from->kernel);
+    snprintf(out->notes, sizeof out->notes, "%s", from->notes);
+    if (!from->ran) /* else the judge says so */
+        snprintf(out->reason, sizeof out->reason, "%s", from->reason);
+    return record_verdict(from, &out->verdict, err);
+}
+
+enum assay_status record_judge(const struct run_file *run, size_t i,
+                               const struct limits *limits,
+                               const struct quarantine *quarantine, bool rows,
+                               struct result *out, struct assay_error *err)
+{
+    struct run_result from;
+    struct limit own[GATES];
+    *out = (struct result){ 0 };
+    enum assay_status st = run_file_read(run, i, &from, err);
+    if (st != ASSAY_OK)
+        return st;
+    st = fill(&from, out, err);
+    if (st == ASSAY_OK && from.ran) {
+        limits_of(limits, out, own);
+        st = judge_sketch(&from.sketch, own, out, err);
+        if (st == ASSAY_OK && rows)
+            st = result_keep_rows(out, &from.sketch, err);
+    }
+    if (st == ASSAY_OK)
+        out->known = quarantine_find(quarantine, out);
+    else
+        st = assay_fail_in(err, st, "%s", run_file_path(run));
+    run_result_free(&from);
+    return st;
+}
+
+static enum assay_status find_device(const char *name,
+                                     enum assay_kernel_device *out,
+                                     struct assay_error *err)
+{
+    static const enum assay_kernel_device all[] = { ASSAY_KERNEL_HOST,
+                                                    ASSAY_KERNEL_HIP,
+                                                    ASSAY_KERNEL_CUDA };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(device_name(all[i]), name) == 0) {
+            *out = all[i];
+            return ASSAY_OK;
+        }
+    *out = (enum assay_kernel_device) - 1;
+    if (strcmp(device_name(*out), name) == 0)
+        return ASSAY_OK; /* nor was it known when the run was made */
+    return assay_fail(err, ASSAY_FORMAT, "module_device \"%.40s\" is not known",
+                      name);
+}
+
+enum assay_status record_report(const struct run_file *run,
+                                const struct limits *limits, char *command,
+                                struct report *out, struct assay_error *err)
+{
+    const struct run_facts *facts = run_file_facts(run);
+    struct module_info *module = calloc(1, sizeof *module);
+    *out = (struct report){ .set_path = facts->set,
+                            .set_hash = facts->set_content_hash,
+                            .module_option = facts->module_option,
+                            .timeout_option = facts->timeout_option,
+                            .limits = limits,
+                            .runs = facts->repeat ? atol(facts->repeat) : 1,
+                            .module = module };
+    report_run_fill(out, NULL, command);
+    if (facts->set_command)
+        out->run.set_command = strdup(facts->set_command);
+    if (!module)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a module");
+    snprintf(module->path, sizeof module->path, "%s", facts->module);
+    snprintf(module->name, sizeof module->name, "%s", facts->module_name);
+    snprintf(module->build, sizeof module->build, "%s", facts->module_build);
+    enum assay_status st =
+        find_device(facts->module_device, &module->device, err);
+    return st == ASSAY_OK ? st
+                          : assay_fail_in(err, st, "%s", run_file_path(run));
+}
+
+/* ---- selections ---- */
+
+enum { KEY_CASE = 0x7200, KEY_RECIPE, KEY_KERNEL };
+
+static const struct argp_option keys[] = {
+    { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
+    { "recipe", KEY_RECIPE, "LIST", 0, "only these recipes, names and globs",
+      0 },
+    { "kernel", KEY_KERNEL, "LIST", 0, "only these kernels, names and globs",
+      0 },
+    { 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct record_selection *s = state->input;
+    switch (key) {
+    case KEY_CASE: s->cases = arg; return 0;
+    case KEY_RECIPE: s->recipe = strcmp(arg, "all") == 0 ? "*" : arg; return 0;
+    case KEY_KERNEL: s->kernel = arg; return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp record_selection_argp = { keys, parse, NULL, NULL,
+                                            NULL, NULL,  NULL };
+
+enum assay_status record_list(const struct run_file *run,
+                              struct record_list *out, struct assay_error *err)
+{
+    const size_t n = run_file_count(run);
+    *out = (struct record_list){ calloc(n + 1, sizeof *out->results),
+                                 calloc(n + 1, sizeof *out->at), 0 };
+    if (!out->results || !out->at)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for results");
+    enum assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < n; i++) {
+        st = run_file_describe(run, i, &out->results[i], err);
+        out->at[i] = i;
+        out->count += st == ASSAY_OK;
+    }
+    return st;
+}
+
+void record_list_free(struct record_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        run_result_free(&list->results[i]);
+    free(list->results);
+    free(list->at);
+    *list = (struct record_list){ 0 };
+}
+
+static const char *case_of(const struct run_result *r)
+{
+    return r->case_name;
+}
+
+static const char *recipe_of(const struct run_result *r)
+{
+    return r->recipe->name;
+}
+
+static const char *kernel_of(const struct run_result *r)
+{
+    return r->kernel;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Each name once, and the empty one not at all. */
+static size_t unique(const char **names, size_t n)
+{
+    size_t kept = 0;
+    if (n > 0)
+        qsort(names, n, sizeof *names, by_text);
+    for (size_t i = 0; i < n; i++)
+        if (names[i][0] &&
+            (kept == 0 || strcmp(names[kept - 1], names[i]) != 0))
+            names[kept++] = names[i];
+    return kept;
+}
+
+static enum assay_status
+check_names(const char *list, const char *what,
+            const char *(*of)(const struct run_result *),
+            struct record_list *const *lists, size_t n, struct assay_error *err)
+{
+    size_t space = 0, count = 0;
+    for (size_t l = 0; l < n; l++)
+        space += lists[l]->count;
+    const char **names = calloc(space + 1, sizeof *names);
+    if (!names)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for names");
+    for (size_t l = 0; l < n; l++)
+        for (size_t i = 0; i < lists[l]->count; i++)
+            names[count++] = of(&lists[l]->results[i]);
+    enum assay_status st =
+        select_check(list, what, names, unique(names, count), err);
+    free(names);
+    return st;
+}
+
+static void keep_selected(const struct record_selection *s,
+                          struct record_list *list)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct run_result *r = &list->results[i];
+        if (select_has(s->cases, r->case_name) &&
+            select_has(s->recipe, r->recipe->name) &&
+            select_has(s->kernel, r->kernel)) {
+            list->at[kept] = list->at[i];
+            list->results[kept++] = *r;
+        } else {
+            run_result_free(r);
+        }
+    }
+    list->count = kept;
+}
+
+enum assay_status record_select(const struct record_selection *selection,
+                                struct record_list *const *lists, size_t n,
+                                struct assay_error *err)
+{
+    const struct {
+        const char *list, *what;
+        const char *(*of)(const struct run_result *);
+    } all[] = {
+        { selection->cases, "case", case_of },
+        { selection->recipe, "recipe", recipe_of },
+        { selection->kernel, "kernel", kernel_of },
+    };
+    enum assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < sizeof all / sizeof *all; i++)
+        st = check_names(all[i].list, all[i].what, all[i].of, lists, n, err);
+    for (size_t l = 0; st == ASSAY_OK && l < n; l++)
+        keep_selected(selection, lists[l]);
+    return st;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between results and run records: what validate keeps, and what the verbs that
+ * need no kernel make of it.
+ */
+#ifndef ASSAY_RECORD_H
+#define ASSAY_RECORD_H
+
+#include <argp.h>
+
+#include "golden/run_file.h"
+#include "validate/limits.h"
+#include "validate/quarantine.h"
+#include "validate/report.h"
+
+/* Begins the record of the run that a report is about. */
+enum assay_status record_begin(const char *path, const struct report *report,
+                               struct run_file_writer **out,
+                               struct assay_error *err);
+
+/* Adds a result; sketch NULL: there was nothing to judge. */
+enum assay_status record_add(struct run_file_writer *w, const struct result *r,
+                             const struct sketch *sketch,
+                             struct assay_error *err);
+
+/* What of a verdict a record says, or ASSAY_FORMAT. */
+enum assay_status record_verdict(const struct run_result *from,
+                                 enum verdict *out, struct assay_error *err);
+
+/* Result i of a record, judged anew if it has rows, which it keeps if asked to;
+ * the verdict of what did not run stays. result_free *out, also after a
+ * failure. */
+enum assay_status record_judge(const struct run_file *run, size_t i,
+                               const struct limits *limits,
+                               const struct quarantine *quarantine, bool rows,
+                               struct result *out, struct assay_error *err);
+
+/* The head of the report of a record, without results; module_info_free its
+ * module and report_run_free it, also after a failure. It takes the command,
+ * other texts are the record's. */
+enum assay_status record_report(const struct run_file *run,
+                                const struct limits *limits, char *command,
+                                struct report *out, struct assay_error *err);
+
+/* -- selections -- */
+struct record_selection {
+    const char *cases, *recipe, *kernel; /* lists, or NULL */
+};
+
+/* --case, --recipe and --kernel, for the children of a verb's parser. */
+extern const struct argp record_selection_argp;
+
+/* Results of a record without their rows, and where each is in it. */
+struct record_list {
+    struct run_result *results;
+    size_t *at;
+    size_t count;
+};
+
+/* All of them; record_list_free, also after a failure. */
+enum assay_status record_list(const struct run_file *run,
+                              struct record_list *out, struct assay_error *err);
+void record_list_free(struct record_list *list);
+
+/* Leaves those of n lists that are selected; ASSAY_USAGE for a name that is in
+ * none of them. */
+enum assay_status record_select(const struct record_selection *selection,
+                                struct record_list *const *lists, size_t n,
+                                struct assay_error *err);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lines for people, below the tables: what was promised, why results did not
+ * pass, and what the cases cannot tell apart.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/sheet.h"
+#include "golden/verb.h"
+#include "validate/quarantine.h"
+#include "validate/report.h"
+
+struct lines {
+    const struct report *r;
+    FILE *out;
+    bool markdown;
+};
+
+static void say(const struct lines *l, const char *text)
+{
+    sheet_text(l->out, l->markdown, text);
+}
+
+/* "wrong: ", which a list of Markdown has in bold. */
+static void say_head(const struct lines *l, const char *word)
+{
+    fputs(l->markdown ? "- **" : "", l->out);
+    say(l, word);
+    fputs(l->markdown ? "**: " : ": ", l->out);
+}
+
+static void say_repeat(const struct lines *l, const struct result *one)
+{
+    char *line = report_repeat_line(l->r, one);
+    if (!line)
+        return;
+    /* code of Markdown is as it stands: no escapes */
+    fputs(l->markdown ? "\n      " : "    repeat: ", l->out);
+    sheet_text(l->out, false, line);
+    fputs(l->markdown ? "\n\n" : "\n", l->out);
+    free(line);
+}
+
+/* Whether two results did not run for the same reason. */
+static bool alike(const struct result *a, const struct result *b)
+{
+    return a->verdict == b->verdict && a->recipe == b->recipe &&
+           strcmp(a->kernel, b->kernel) == 0 &&
+           strcmp(a->reason, b->reason) == 0;
+}
+
+/* How many cases did not run for this reason; 0: an earlier line tells it. */
+static size_t cases_alike(const struct report *r, size_t i)
+{
+    const struct result *one = &r->results[i];
+    const char *last = NULL;
+    size_t n = 0;
+    for (size_t j = 0; j < r->count; j++) {
+        const struct result *other = &r->results[j];
+        if (!alike(one, other))
+            continue;
+        if (j < i)
+            return 0;
+        if (!last || strcmp(last, other->case_name) != 0)
+            n++;
+        last = other->case_name;
+    }
+    return n;
+}
+
+static void say_reason(const struct lines *l, size_t i)
+{
+    const struct result *one = &l->r->results[i];
+    const bool ran = verdict_get(one->verdict)->code != EXIT_NOTHING_RAN;
+    const size_t cases = ran ? 1 : cases_alike(l->r, i);
+    if (one->verdict == VERDICT_PASS || cases == 0)
+        return;
+    say_head(l, verdict_get(one->verdict)->name);
+    if (cases == 1)
+        say(l, one->case_name);
+    else
+        fprintf(l->out, "%zu cases", cases);
+    fputs(", ", l->out);
+    say(l, one->recipe->name);
+    fputs(one->kernel[0] ? ", " : "", l->out);
+    say(l, one->kernel);
+    fputs(": ", l->out);
+    say(l, one->reason);
+    fputc('\n', l->out);
+    if (one->judged)
+        fprintf(l->out, "%s%" PRId64 " of %" PRId64 " heads fail%s\n",
+                l->markdown ? "  " : "    ", one->heads_failed, one->heads,
+                one->heads_failed == 1 ? "s" : "");
+    if (result_is_known(one)) {
+        fputs(l->markdown ? "  known: " : "    known: ", l->out);
+        say(l, one->known->tracker);
+        fputs(", ", l->out);
+        say(l, one->known->reason);
+        fputc('\n', l->out);
+    }
+    if (ran)
+        say_repeat(l, one);
+}
+
+static void say_note(const struct lines *l, const struct result *one,
+                     const char *text)
+{
+    say_head(l, "note");
+    say(l, one->case_name);
+    fputs(", ", l->out);
+    say(l, one->recipe->name);
+    fputs(", ", l->out);
+    say(l, one->kernel);
+    fputs(": ", l->out);
+    say(l, text);
+    fputc('\n', l->out);
+}
+
+static void say_notes(const struct lines *l, const struct result *one)
+{
+    char text[512];
+    if (one->notes[0])
+        say_note(l, one, one->notes);
+    if (!result_passed_unexpectedly(one))
+        return;
+    snprintf(text, sizeof text, "passed, but is a known failure: %s",
+             one->known->tracker);
+    say_note(l, one, text);
+}
+
+/* What the cases cannot tell apart. */
+static void say_coverage(const struct lines *l)
+{
+    bool causal = false, rectangle = false, gqa = false;
+    for (size_t i = 0; i < l->r->count; i++) {
+        const struct assay_problem *p = &l->r->results[i].problem;
+        bool masked = p->mask == ASSAY_MASK_CAUSAL;
+        causal |= masked;
+        rectangle |= masked && p->nq != p->nk;
+        gqa |= p->hq != p->hk && p->hk > 1;
+    }
+    if (causal && !rectangle) {
+        say_head(l, "note");
+        fputs("no causal case has nq != nk, so top-left and bottom-right "
+              "masks look the same\n",
+              l->out);
+    }
+    if (!gqa) {
+        say_head(l, "note");
+        fputs("no case has several key heads for more query heads, so "
+              "GQA is not tested\n",
+              l->out);
+    }
+}
+
+static bool is_first(const struct report *r, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (r->results[j].recipe == r->results[i].recipe)
+            return false;
+    return true;
+}
+
+/* "promise: arithmetic e4m3, fp8; statistical bf16" */
+static void say_promises(const struct lines *l)
+{
+    const char *before = "promise: ";
+    for (int p = 0; p < ASSAY_PROMISES; p++) {
+        bool any = false;
+        for (size_t i = 0; i < l->r->count; i++) {
+            const struct assay_recipe *recipe = l->r->results[i].recipe;
+            if ((int)assay_recipe_promise(recipe) != p || !is_first(l->r, i))
+                continue;
+            if (!any)
+                fprintf(l->out, "%s%s", before,
+                        assay_promise_get((enum assay_promise)p)->name);
+            fputs(any ? ", " : " ", l->out);
+            say(l, recipe->name);
+            before = "; ";
+            any = true;
+        }
+    }
+    fputs("\n\n", l->out);
+}
+
+void report_reasons(const struct report *r, bool markdown, FILE *out)
+{
+    const struct lines l = { r, out, markdown };
+    say_promises(&l);
+    for (size_t i = 0; i < r->count; i++) {
+        say_reason(&l, i);
+        say_notes(&l, &r->results[i]);
+    }
+    say_coverage(&l);
+}

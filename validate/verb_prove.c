@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * assay prove: what the gates reject, on a golden set.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "golden/temp_file.h"
+#include "golden/verb.h"
+#include "validate/prove.h"
+
+enum form { FORM_TABLE, FORM_MARKDOWN, FORM_CSV, FORM_JSON };
+
+struct options {
+    const char *file, *out;
+    struct prove_options prove;
+    enum form form;
+};
+
+enum {
+    KEY_RECIPE = 256,
+    KEY_CASE,
+    KEY_MUTATION,
+    KEY_SWEEP,
+    KEY_FORMAT,
+    KEY_THREADS
+};
+
+static const struct argp_option keys[] = {
+    { "recipe", KEY_RECIPE, "LIST", 0,
+      "only these recipes of the set, names and globs", 0 },
+    { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
+    { "mutation", KEY_MUTATION, "LIST", 0,
+      "only these mutations and honest variants, names and globs; `assay list "
+      "mutations` lists them",
+      0 },
+    { "sweep", KEY_SWEEP, NULL, 0,
+      "find the smallest strength that each gate rejects, too", 0 },
+    { "format", KEY_FORMAT, "table|markdown|csv|json", 0,
+      "default table; csv and json have every case, recipe and mutation", 0 },
+    { "output", 'o', "FILE", 0, "write the report there", 0 },
+    { "threads", KEY_THREADS, "N", 0,
+      "default one a core; the result does not depend on it", 0 },
+    { 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    static const char *const forms[] = { "table", "markdown", "csv", "json" };
+    struct options *o = state->input;
+    switch (key) {
+    case KEY_RECIPE:
+        o->prove.recipes = strcmp(arg, "all") == 0 ? "*" : arg;
+        break;
+    case KEY_CASE: o->prove.cases = arg; break;
+    case KEY_MUTATION: o->prove.mutations = arg; break;
+    case KEY_SWEEP: o->prove.sweep = true; break;
+    case KEY_FORMAT:
+        o->form = (enum form)verb_word(state, "--format", arg, forms, 4);
+        break;
+    case 'o': o->out = arg; break;
+    case KEY_THREADS:
+        o->prove.threads =
+            (int)verb_integer(state, "--threads", arg, 1, VERB_MOST_THREADS);
+        break;
+    default: return verb_one_set(key, arg, state, &o->file);
+    }
+    return 0;
+}
+
+static const struct argp argp = {
+    keys,
+    parse,
+    "SET.h5",
+    "Proves the gates of validate on a golden set, without a kernel: answers "
+    "that are right are changed in every way a kernel goes wrong, and each "
+    "change must be rejected; variants that an honest kernel may have must be "
+    "accepted. Heads count one by one. A change that moves no row of a head by "
+    "more than its jitter cannot be seen there, and is told.\v"
+    "Exit status 0: every change that can be seen is rejected, and no honest "
+    "variant is; 1: one escaped, or an honest variant is rejected; 2: usage or "
+    "a bad file.\n\n"
+    "Example:\n"
+    "  assay prove heads.h5\n"
+    "  assay prove heads.h5 --recipe mxfp4 --mutation 'scale*' --sweep\n"
+    "  assay prove heads.h5 --format json -o proof.json",
+    NULL,
+    NULL,
+    NULL
+};
+
+static bool print(const struct prove_run *run, enum form form)
+{
+    switch (form) {
+    case FORM_CSV: return prove_csv(run);
+    case FORM_JSON: return prove_json(run);
+    default: return prove_table(run, form == FORM_MARKDOWN);
+    }
+}
+
+/* stdout becomes the file for what is printed; it is not used after that. */
+static enum assay_status write_report(const struct options *o,
+                                      const struct prove_run *run,
+                                      struct assay_error *err)
+{
+    struct temp_file file;
+    if (!o->out) {
+        if (!print(run, o->form) && !ferror(stdout))
+            return assay_fail(err, ASSAY_MEMORY, "no memory for the report");
+        return ASSAY_OK; /* verb_end tells of a bad stdout */
+    }
+    enum assay_status st = temp_file_begin(o->out, &file, err);
+    if (st != ASSAY_OK)
+        return st;
+    const bool opened = freopen(file.path, "w", stdout);
+    if (!opened || !print(run, o->form) || fflush(stdout) != 0) {
+        int why = errno;
+        temp_file_abandon(&file);
+        return assay_fail(err, ASSAY_FILE, "%s: cannot be written: %s", o->out,
+                          strerror(why));
+    }
+    return temp_file_commit(&file, err);
+}
+
+static enum assay_status prove(const struct options *o, struct prove_run *run,
+                               struct assay_set **set, int *code,
+                               struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    if (o->out)
+        st = temp_file_check_input(o->out, o->file, err);
+    if (st == ASSAY_OK)
+        st = assay_set_open(o->file, set, err);
+    if (st == ASSAY_OK)
+        st = prove_set(*set, &o->prove, run, err);
+    if (st != ASSAY_OK)
+        return st;
+    for (size_t i = 0; i < run->count; i++)
+        if (proof_bad(&run->proofs[i]) > 0)
+            *code = EXIT_WRONG;
+    return write_report(o, run, err);
+}
+
+int verb_prove(int argc, char **argv)
+{
+    struct options o = { 0 };
+    struct prove_run run = { 0 };
+    struct assay_set *set = NULL;
+    struct assay_error err;
+    int code = 0;
+    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    enum assay_status st = prove(&o, &run, &set, &code, &err);
+    code = st == ASSAY_OK ? verb_end("prove", code) : verb_fail("prove", &err);
+    prove_free(&run);
+    assay_set_close(set);
+    return code;
+}
