@@ -172,11 +172,12 @@ bool plot_begin(struct plot_script *s, struct html *h,
     s->script = open_memstream(&s->script_text, &s->script_bytes);
     s->caption = open_memstream(&s->caption_text, &s->caption_bytes);
     if (!s->script || !s->caption) {
-        html_note(h, HTML_BAD, "No memory for the plot \"%s\".", frame->title);
+        html_note(h, COLOUR_BAD, "No memory for the plot \"%s\".",
+                  frame->title);
         goto none;
     }
     if (span->shown == 0) {
-        html_note(h, HTML_DIM,
+        html_note(h, COLOUR_DIM,
                   "No plot \"%s\": none of its values can be drawn "
                   "(%zu zero, %zu negative, %zu not finite).",
                   frame->title, span->zeros, span->negatives, span->not_finite);
@@ -234,10 +235,11 @@ static void draw(struct plot_script *s)
     if (drawing)
         figure(s, drawing);
     else if (d.end == GNUPLOT_FAILED)
-        html_note(h, HTML_BAD, "No plot \"%s\": %s.", s->frame->title, d.why);
+        html_note(h, COLOUR_BAD, "No plot \"%s\": %s.", s->frame->title, d.why);
     if (d.end == GNUPLOT_ABSENT) {
         snprintf(h->no_plots, sizeof h->no_plots, "%s", d.why);
-        html_note(h, HTML_BAD, "This page has tables and no plots: %s.", d.why);
+        html_note(h, COLOUR_BAD, "This page has tables and no plots: %s.",
+                  d.why);
     }
     free(drawing);
     free(d.text);
@@ -255,7 +257,7 @@ void plot_end(struct plot_script *s)
     if (begun && whole)
         draw(s);
     else if (begun)
-        html_note(s->h, HTML_BAD, "No memory for the plot \"%s\".",
+        html_note(s->h, COLOUR_BAD, "No memory for the plot \"%s\".",
                   s->frame->title);
     free(s->script_text);
     free(s->caption_text);
