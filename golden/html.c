@@ -42,6 +42,7 @@ static void formatted(FILE *out, const char *format, va_list args)
     free(text);
 }
 
+/* By enum colour. */
 static const char *const looks[] = { "", "good", "bad", "dim" };
 
 /* ---- the page ---- */
@@ -142,10 +143,10 @@ void html_section(struct html *h, const char *anchor, const char *heading,
     html_text(h->out, heading);
     fputs("</h2>\n", h->out);
     if (paragraph)
-        html_note(h, HTML_PLAIN, "%s", paragraph);
+        html_note(h, COLOUR_NONE, "%s", paragraph);
 }
 
-void html_note(struct html *h, enum html_class look, const char *format, ...)
+void html_note(struct html *h, enum colour look, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -220,7 +221,7 @@ static void close_cell(struct html *h)
     end_row(h);
 }
 
-void html_cell(struct html *h, enum html_class look, const char *format, ...)
+void html_cell(struct html *h, enum colour look, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -231,7 +232,7 @@ void html_cell(struct html *h, enum html_class look, const char *format, ...)
     va_end(args);
 }
 
-void html_number(struct html *h, enum html_class look, const char *format,
+void html_number(struct html *h, enum colour look, const char *format,
                  double value)
 {
     char text[64];
@@ -245,7 +246,7 @@ void html_number(struct html *h, enum html_class look, const char *format,
 void html_share(struct html *h, int64_t n, int64_t m)
 {
     if (m <= 0) {
-        html_cell(h, HTML_DIM, "-");
+        html_cell(h, COLOUR_DIM, "-");
         return;
     }
     const double share = (double)n / (double)m;
@@ -258,7 +259,7 @@ void html_share(struct html *h, int64_t n, int64_t m)
 void html_table_end(struct html *h)
 {
     while (h->column < h->n_columns) /* a row that was left short */
-        html_cell(h, HTML_DIM, "%s", "");
+        html_cell(h, COLOUR_DIM, "%s", "");
     fputs("</tbody></table></div>\n", h->out);
     h->columns = NULL;
     h->n_columns = h->column = 0;

@@ -17,8 +17,6 @@
 
 #include "golden/term.h"
 
-enum html_class { HTML_PLAIN, HTML_GOOD, HTML_BAD, HTML_DIM };
-
 struct html {
     FILE *out; /* the caller's */
     const struct column *columns;
@@ -36,7 +34,7 @@ void html_origin(struct html *h, const char *name, const char *value);
 void html_section(struct html *h, const char *anchor, const char *heading,
                   const char *paragraph);
 /* A paragraph. */
-void html_note(struct html *h, enum html_class look, const char *format, ...)
+void html_note(struct html *h, enum colour look, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* What is shown when its summary is opened. */
 void html_details_begin(struct html *h, const char *summary);
@@ -47,10 +45,10 @@ void html_end(struct html *h);
  * The columns must live until its end; of their flags COLUMN_NUMBER goes to
  * the right and COLUMN_LONG may be broken over lines. */
 void html_table_begin(struct html *h, const struct column *columns, size_t n);
-void html_cell(struct html *h, enum html_class look, const char *format, ...)
+void html_cell(struct html *h, enum colour look, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* A number by a format of one double. */
-void html_number(struct html *h, enum html_class look, const char *format,
+void html_number(struct html *h, enum colour look, const char *format,
                  double value);
 /* "n/m" on a ground that is the stronger, the larger the share; "-" if m is
  * 0. For a matrix of what was rejected. */

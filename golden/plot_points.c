@@ -113,11 +113,11 @@ void plot_distribution(struct html *h, const struct plot_frame *frame,
     fprintf(
         s.script,
         "plot $points using 1:2 with points pt 7 ps 0.4 lc %s, $boxes using "
-        "1:2:3:4:($2-0.36):($2+0.36) with boxxyerror fs transparent solid "
+        "1:2:3:4:($2-0.36):($2+0.36) with boxxyerror fc %s fs transparent solid "
         "0.15 border lc %s, $boxes using 1:($2-0.36):(0):(0.72) with "
         "vectors nohead lw 3 lc %s\n",
-        plot_colour(PAGE_COLOUR_series1), plot_colour(PAGE_COLOUR_ink),
-        plot_colour(PAGE_COLOUR_ink));
+        plot_colour(PAGE_COLOUR_series1), plot_colour(PAGE_COLOUR_series1),
+        plot_colour(PAGE_COLOUR_ink), plot_colour(PAGE_COLOUR_ink));
     plot_end(&s);
 }
 

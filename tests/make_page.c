@@ -54,14 +54,14 @@ static void tables(struct html *h)
     html_section(h, "names", hostile[1], hostile[6]);
     html_table_begin(h, columns, 3);
     for (int i = 0; i < NAMES; i++) {
-        html_cell(h, (enum html_class)(i % 4), "%s", hostile[i]);
-        html_number(h, HTML_PLAIN, "%.3g", i == 3 ? (double)NAN : i / 7.0);
+        html_cell(h, (enum colour)(i % 4), "%s", hostile[i]);
+        html_number(h, COLOUR_NONE, "%.3g", i == 3 ? (double)NAN : i / 7.0);
         html_share(h, i, NAMES - 1 - (i == 0) * (NAMES - 1));
     }
-    html_cell(h, HTML_PLAIN, "a short row");
+    html_cell(h, COLOUR_NONE, "a short row");
     html_table_end(h);
     html_details_begin(h, hostile[2]);
-    html_note(h, HTML_BAD, "%s", hostile[4]);
+    html_note(h, COLOUR_BAD, "%s", hostile[4]);
     html_details_end(h);
 }
 
