@@ -76,7 +76,10 @@ static const char *const style[] = {
     "h1{font-size:1.5rem;margin:0 0 .5rem}",
     "h2{font-size:1.1rem;margin:2.2rem 0 .4rem;padding-top:.5rem;",
     "border-top:1px solid var(--rule)}",
-    "h2::first-letter,caption::first-letter{text-transform:uppercase}",
+    "h2::first-letter,h3::first-letter{text-transform:uppercase}",
+    "h3{font-size:.95rem;margin:1.4rem 0 .3rem}",
+    "pre{font-size:.8rem;background:var(--wash);padding:.4rem .7rem}",
+    "details{margin:.5rem 0}",
     "p{margin:.4rem 0;max-width:48rem;overflow-wrap:anywhere}",
     "p.origin{color:var(--dim);font-size:.85rem;margin:0;max-width:none}",
     "p.origin b{font-weight:600;margin-right:.4em}",
@@ -156,9 +159,23 @@ void html_note(struct html *h, enum colour look, const char *format, ...)
     va_end(args);
 }
 
-void html_details_begin(struct html *h, const char *summary)
+void html_heading(struct html *h, const char *heading)
 {
-    fputs("<details><summary>", h->out);
+    fputs("<h3>", h->out);
+    html_text(h->out, heading);
+    fputs("</h3>\n", h->out);
+}
+
+void html_code(struct html *h, const char *text)
+{
+    fputs("<pre class=\"wide\" tabindex=\"0\">", h->out);
+    html_text(h->out, text);
+    fputs("</pre>\n", h->out);
+}
+
+void html_details_begin(struct html *h, const char *summary, bool open)
+{
+    fprintf(h->out, "<details%s><summary>", open ? " open=\"\"" : "");
     html_text(h->out, summary);
     fputs("</summary>\n", h->out);
 }

@@ -33,11 +33,15 @@ void html_origin(struct html *h, const char *name, const char *value);
 /* A heading that #anchor leads to, and a paragraph; NULL: none. */
 void html_section(struct html *h, const char *anchor, const char *heading,
                   const char *paragraph);
+/* A smaller heading. */
+void html_heading(struct html *h, const char *heading);
 /* A paragraph. */
 void html_note(struct html *h, enum colour look, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* What is shown when its summary is opened. */
-void html_details_begin(struct html *h, const char *summary);
+/* A line as it stands, for a shell. */
+void html_code(struct html *h, const char *text);
+/* What is shown when its summary is opened, or from the start. */
+void html_details_begin(struct html *h, const char *summary, bool open);
 void html_details_end(struct html *h);
 void html_end(struct html *h);
 

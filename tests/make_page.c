@@ -60,7 +60,9 @@ static void tables(struct html *h)
     }
     html_cell(h, COLOUR_NONE, "a short row");
     html_table_end(h);
-    html_details_begin(h, hostile[2]);
+    html_details_begin(h, hostile[2], true);
+    html_heading(h, hostile[1]);
+    html_code(h, hostile[6]);
     html_note(h, COLOUR_BAD, "%s", hostile[4]);
     html_details_end(h);
 }
@@ -88,7 +90,12 @@ static void charts(struct html *h)
     plot_distribution(h, &f, groups, 3);
     plot_bars(h, &f, hostile, NAMES, hostile, 2, values[2]);
     plot_steps(h, &f, groups + 2, 1, (double)NAN);
-    plot_scatter(h, &f, values[2], other, N);
+    static const char *const classes[] = { "near", "far <b>" };
+    static unsigned char class[N];
+    for (int i = 0; i < N; i++)
+        class[i] = other[i] > 1.09 * values[2][i];
+    plot_scatter(h, &f, values[2], other, N,
+                 &(struct plot_classes){ class, classes, 2 });
     const struct plot_matrix wide = { values[1], 30, 300, NULL, NULL, "row" };
     plot_heat(h, &f, &wide);
     for (int i = 0; i < N; i++)
