@@ -47,6 +47,18 @@ void sheet_begin_html(struct sheet *s, struct html *html,
     html_table_begin(html, columns, n);
 }
 
+void sheet_open(struct sheet *s, const struct sheet_to *to, const char *title,
+                const struct column *columns, size_t n)
+{
+    if (!to->html) {
+        sheet_begin(s, to->out, to->markdown, title, columns, n);
+        return;
+    }
+    if (title)
+        html_heading(to->html, title);
+    sheet_begin_html(s, to->html, columns, n);
+}
+
 /* The cell that came last; its text may be gone. */
 static void put_last(struct sheet *s)
 {

@@ -27,6 +27,17 @@ void sheet_begin(struct sheet *s, FILE *out, bool markdown, const char *title,
 void sheet_begin_html(struct sheet *s, struct html *html,
                       const struct column *columns, size_t n);
 
+/* Where tables go: a terminal, Markdown, or a page if html is there. */
+struct sheet_to {
+    FILE *out;
+    bool markdown;
+    struct html *html;
+};
+/* One of the two: in a page the title, if there is one, is a smaller heading.
+ */
+void sheet_open(struct sheet *s, const struct sheet_to *to, const char *title,
+                const struct column *columns, size_t n);
+
 /* The next cell; after the last column a new row begins. */
 void sheet_cell(struct sheet *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

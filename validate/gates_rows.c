@@ -9,13 +9,18 @@
 
 /* What limit 1 allows a row: `factor` jitters, and the error bar where that is
  * more. No jitter at all is a row that has one right answer. */
+static double allowance(enum gate gate, double jitter, double bar)
+{
+    const double jitters = gate_get(gate)->factor * jitter;
+    return jitter > 0 && bar > jitters ? bar : jitters;
+}
+
 static double allowed(struct judging *j, enum gate gate, double jitter,
                       double bar, const char *unit)
 {
-    const double jitters = gate_get(gate)->factor * jitter;
     if (jitter > 0)
-        gate_check_bar(j, gate, jitters, bar, unit);
-    return jitter > 0 && bar > jitters ? bar : jitters;
+        gate_check_bar(j, gate, gate_get(gate)->factor * jitter, bar, unit);
+    return allowance(gate, jitter, bar);
 }
 
 /* A row that is not finite is the finite gate's. */
@@ -88,6 +93,34 @@ void gate_rule_LSE(struct judging *j)
             gate_note(j, GATE_LSE, "%.6f nats, should be %.6f within %.1e",
                       s->lse_c[r], s->lse_e[r], gate_allows(j, GATE_LSE, most));
     }
+}
+
+double judge_row_used(const struct sketch *s, const struct gate_result *gates,
+                      int64_t r)
+{
+    const struct assay_row_beyond *x = &s->beyond[r];
+    if (s->ce[r].mismatched)
+        return NAN;
+    if (!row_judged(s, r))
+        return 0;
+    const double most = allowance(GATE_BUILD, (double)s->jitter_o[r],
+                                  s->bar_o[r / s->problem.nq]);
+    return assay_worst(part_used(part_used(x->beyond, most),
+                                 gates[GATE_BUILD].limit.value),
+                       part_used(x->bound_part, gates[GATE_BOUND].limit.value));
+}
+
+double judge_row_used_lse(const struct sketch *s,
+                          const struct gate_result *gates, int64_t r)
+{
+    if (!assay_same_class(s->lse_c[r], s->lse_e[r]))
+        return NAN;
+    if (!lse_judged(s, r))
+        return 0;
+    const double most = allowance(GATE_LSE, (double)s->jitter_lse[r],
+                                  s->bar_lse[r / s->problem.nq]);
+    return part_used(part_used(fabs(lse_off(s, r)), most),
+                     gates[GATE_LSE].limit.value);
 }
 
 /* ---- a head's rows together ---- */

@@ -12,6 +12,7 @@
 
 #include "assay/memory.h"
 #include "validate/gates.h"
+#include "validate/picture.h"
 
 static const struct verdict_row verdicts[] = {
 #define ASSAY_VERDICT(id, name, code) { name, code },
@@ -77,6 +78,8 @@ void result_free(struct result *r)
         sketch_free(r->rows);
     free(r->rows);
     r->rows = NULL;
+    picture_free(r->picture);
+    r->picture = NULL;
     free(r->case_name);
     assay_free(r->heads_gates);
     r->case_name = NULL;

@@ -27,6 +27,14 @@ enum assay_status judge(const struct yardstick *against,
 /* value / allowed, where 0 / 0 is 0 */
 double part_used(double value, double allowed);
 
+/* The part that row r of O uses of what the limits of its distance and of its
+ * elements allow, the larger of the two, and the part of its LSE: above 1
+ * fails, NaN is another class than E's, 0 is none or nothing to judge. */
+double judge_row_used(const struct sketch *s, const struct gate_result *gates,
+                      int64_t r);
+double judge_row_used_lse(const struct sketch *s,
+                          const struct gate_result *gates, int64_t r);
+
 /* C - E of a finite LSE in nats, an ulp of binary32 taken off. */
 double judge_lse_off(double c, double e);
 

@@ -19,11 +19,13 @@ validate_libvalidate_la_SOURCES = \
 	validate/locate_ways.c validate/module.c validate/module.h \
 	validate/mutate_output.c validate/mutate_problem.c \
 	validate/mutation.c validate/mutation.def validate/mutation.h \
-	validate/pattern.def validate/prove.c validate/prove.h \
+	validate/pattern.def validate/picture.c validate/picture.h \
+	validate/prove.c validate/prove.h \
 	validate/prove_report.c validate/quarantine.c \
 	validate/quarantine.h validate/record.c validate/record.h \
 	validate/report.c validate/report.def validate/report.h \
-	validate/report_csv.c validate/report_file.c \
+	validate/report_csv.c validate/report_draw.c \
+	validate/report_draw.h validate/report_file.c validate/report_html.c \
 	validate/report_json.c validate/report_junit.c \
 	validate/report_reasons.c validate/report_table.c \
 	validate/result.h validate/run_case.c validate/run_case.h \

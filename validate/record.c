@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "validate/record.h"
+#include "validate/picture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +99,8 @@ static enum assay_status fill(const struct run_result *from, struct result *out,
 
 enum assay_status record_judge(const struct run_file *run, size_t i,
                                const struct limits *limits,
-                               const struct quarantine *quarantine, bool rows,
-                               struct result *out, struct assay_error *err)
+                               const struct quarantine *quarantine,
+                               enum record_keep keep, struct result *out, struct assay_error *err)
 {
     struct run_result from;
     struct limit own[GATES];
@@ -111,7 +112,9 @@ enum assay_status record_judge(const struct run_file *run, size_t i,
     if (st == ASSAY_OK && from.ran) {
         limits_of(limits, out, own);
         st = judge_sketch(&from.sketch, own, out, err);
-        if (st == ASSAY_OK && rows)
+        if (st == ASSAY_OK && keep == KEEP_PICTURE)
+            st = result_keep_picture(out, &from.sketch, err);
+        if (st == ASSAY_OK && keep == KEEP_ROWS)
             st = result_keep_rows(out, &from.sketch, err);
     }
     if (st == ASSAY_OK)
