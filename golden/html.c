@@ -70,7 +70,7 @@ static void style_colours(FILE *out, bool dark)
 /* No colour but by its name; print is light whatever the screen is. */
 static const char *const style[] = {
     ":root{color-scheme:light dark}",
-    "body{margin:2rem auto;max-width:68rem;padding:0 1rem;",
+    "body{margin:2rem auto;max-width:76rem;padding:0 1rem;",
     "background:var(--paper);color:var(--ink);",
     "font:15px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif}",
     "h1{font-size:1.5rem;margin:0 0 .5rem}",
@@ -79,7 +79,7 @@ static const char *const style[] = {
     "h2::first-letter,h3::first-letter{text-transform:uppercase}",
     "h3{font-size:.95rem;margin:1.4rem 0 .3rem}",
     "pre{font-size:.8rem;background:var(--wash);padding:.4rem .7rem}",
-    "details{margin:.5rem 0}",
+    "details{margin:.5rem 0}details[open]>summary{font-weight:600}",
     "p{margin:.4rem 0;max-width:48rem;overflow-wrap:anywhere}",
     "p.origin{color:var(--dim);font-size:.85rem;margin:0;max-width:none}",
     "p.origin b{font-weight:600;margin-right:.4em}",
@@ -101,7 +101,7 @@ static const char *const style[] = {
     "figure svg *{font-family:inherit}",
     "figcaption{font-size:.85rem;color:var(--dim)}",
     "figcaption b{color:var(--ink)}",
-    "summary{cursor:pointer}",
+    "summary{cursor:pointer;overflow-wrap:anywhere}",
     "@media print{body{max-width:none;margin:0;font-size:11px}",
     ".wide{overflow:visible;max-height:none}th{position:static}",
     "td{white-space:normal}figure,tr{break-inside:avoid}",

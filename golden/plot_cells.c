@@ -82,6 +82,8 @@ void plot_bars(struct html *h, const struct plot_frame *frame,
 
 /* ---- heat map ---- */
 
+enum { THIN_ROWS = 20 }; /* as many are lower than a line of text */
+
 /* Cells of a matrix of which each stands for several values. */
 struct grid {
     const struct plot_matrix *m;
@@ -129,7 +131,10 @@ static void names_of(FILE *script, const char *axis, const char *const *names,
                      size_t n, size_t step)
 {
     /* as many as can be read */
-    const size_t room = *axis == 'y' ? 48 : 32, every = (n + room - 1) / room;
+    const size_t room = *axis == 'y' ? 48 : 32,
+                 least = *axis == 'y' && n >= THIN_ROWS ? 2 : 1,
+                 most = (n + room - 1) / room,
+                 every = most > least ? most : least;
     if (!names)
         return;
     fprintf(script, "set %stics %s (", axis,
@@ -164,6 +169,7 @@ static void heat_axes(struct plot_script *s, const struct grid *g,
     gnuplot_text(s->script, m->down ? m->down : "", PLOT_LABEL);
     fputc('\n', s->script);
     plot_axis(s, "cb", span, s->frame->of);
+    fputs("set cblabel offset 2,0\n", s->script); /* clear of its numbers */
     fputs(palette, s->script);
 }
 
@@ -175,11 +181,13 @@ void plot_heat(struct html *h, const struct plot_frame *frame,
     const struct grid g = { m, (m->rows + PLOT_ROWS - 1) / PLOT_ROWS,
                             (m->columns + PLOT_CHANNELS - 1) / PLOT_CHANNELS };
     const size_t drawn = m->rows < PLOT_ROWS ? m->rows : PLOT_ROWS;
-    const int height = (int)drawn * (drawn < 20 ? 22 : 8);
+    const int height = (int)drawn * (drawn < THIN_ROWS ? 22 : 8);
     for (size_t i = 0; i < m->rows * m->columns; i++)
         plot_span_add(&span, m->values[i]);
     const size_t holes = span.shown ? span.not_finite : 0;
+    const size_t bare = span.shown ? span.zeros : 0;
     span.not_finite -= holes; /* they are drawn */
+    span.zeros -= bare;       /* they are told below */
     if (!plot_begin(&s, h, frame, &span, WIDTH,
                     100 + (height > 200 ? height : 200) +
                         (m->column_names ? 60 : 0)))
@@ -191,6 +199,9 @@ void plot_heat(struct html *h, const struct plot_frame *frame,
         fprintf(s.caption,
                 " Cells with one of the %zu value%s not finite are magenta.",
                 holes, holes == 1 ? " that is" : "s that are");
+    if (bare > 0)
+        fprintf(s.caption, " Nothing is drawn for %zu value%s.", bare,
+                bare == 1 ? " of zero" : "s of zero");
     put_cells(&s, &g, "cells", true);
     put_cells(&s, &g, "holes", false);
     heat_axes(&s, &g, &span);

@@ -105,9 +105,9 @@ double judge_row_used(const struct sketch *s, const struct gate_result *gates,
         return 0;
     const double most = allowance(GATE_BUILD, (double)s->jitter_o[r],
                                   s->bar_o[r / s->problem.nq]);
-    return assay_worst(part_used(part_used(x->beyond, most),
-                                 gates[GATE_BUILD].limit.value),
-                       part_used(x->bound_part, gates[GATE_BOUND].limit.value));
+    return assay_worst(
+        part_used(part_used(x->beyond, most), gates[GATE_BUILD].limit.value),
+        part_used(x->bound_part, gates[GATE_BOUND].limit.value));
 }
 
 double judge_row_used_lse(const struct sketch *s,

@@ -7,7 +7,7 @@
 #include "assay/memory.h"
 #include "validate/judge.h"
 
-enum { TILES = 64, BLOCKS = 32 }; /* most that a map has */
+enum { TILES = 64, COARSE_TILES = 32, BLOCKS = 16 }; /* most in a map */
 
 void picture_free(struct picture *p)
 {
@@ -120,6 +120,30 @@ static enum assay_status map_new(struct picture_map *map,
     return st;
 }
 
+bool picture_any_fails(const struct picture *p)
+{
+    for (size_t i = 0; i < p->rows; i++)
+        if (!((double)p->used_o[i] <= 1))
+            return true;
+    return false;
+}
+
+/* Rows below this part are left out: where there are failing ones with a part
+ * that can be drawn, the others only hide them. */
+static double least_of(const struct picture *p)
+{
+    for (size_t i = 0; i < p->rows; i++)
+        if (isfinite(p->used_o[i]) && (double)p->used_o[i] > 1)
+            return 1;
+    return 0;
+}
+
+static void add(double *cell, double used, double least)
+{
+    if (!(used <= least))
+        *cell = assay_worst(*cell, used);
+}
+
 enum assay_status picture_heads(const struct result *r, struct picture_map *out,
                                 struct assay_error *err)
 {
@@ -128,11 +152,12 @@ enum assay_status picture_heads(const struct result *r, struct picture_map *out,
     *out = (struct picture_map){ NULL, p->heads,
                                  (size_t)((nq + step - 1) / step), step, 0 };
     const enum assay_status st = map_new(out, err);
+    const double least = least_of(p);
     for (size_t i = 0; st == ASSAY_OK && i < p->rows; i++) {
         const size_t head = i / (size_t)nq,
                      tile = i % (size_t)nq / (size_t)step;
-        double *cell = &out->values[head * out->columns + tile];
-        *cell = assay_worst(*cell, (double)p->used_o[i]);
+        add(&out->values[head * out->columns + tile], (double)p->used_o[i],
+            least);
     }
     return st;
 }
@@ -142,19 +167,19 @@ enum assay_status picture_channels(const struct result *r,
                                    struct assay_error *err)
 {
     const struct picture *p = r->picture;
-    const int64_t nq = r->problem.nq, step = power_step(nq, TILES),
+    const int64_t nq = r->problem.nq, step = power_step(nq, COARSE_TILES),
                   dv = r->problem.dv, block = power_step(dv, BLOCKS);
     *out =
         (struct picture_map){ NULL, (size_t)((nq + step - 1) / step),
                               (size_t)((dv + block - 1) / block), step, block };
     const enum assay_status st = map_new(out, err);
+    const double least = least_of(p);
     for (size_t i = 0; st == ASSAY_OK && i < p->rows; i++) {
         const size_t tile = i % (size_t)nq / (size_t)step;
-        if (p->channel[i] < 0 || p->used_o[i] == 0)
-            continue;
-        double *cell =
-            &out->values[tile * out->columns + (size_t)(p->channel[i] / block)];
-        *cell = assay_worst(*cell, (double)p->used_o[i]);
+        if (p->channel[i] >= 0)
+            add(&out->values[tile * out->columns +
+                             (size_t)(p->channel[i] / block)],
+                (double)p->used_o[i], least);
     }
     return st;
 }

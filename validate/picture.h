@@ -26,7 +26,11 @@ enum assay_status result_keep_picture(struct result *r,
                                       struct assay_error *err);
 void picture_free(struct picture *picture);
 
-/* The largest part used by the rows of O in each cell: heads [b, hq] by tiles
+/* Whether a row of O uses more than it may, or is of another class. */
+bool picture_any_fails(const struct picture *p);
+
+/* The largest part used by the rows of O in each cell, 0 where it is within
+ * the limits, unless no part can be told that is beyond: heads [b, hq] by tiles
  * of `step` queries, or such tiles by blocks of `block` channels, where a row
  * counts in the block of its largest difference alone.
  * assay_free(). */

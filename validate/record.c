@@ -100,7 +100,8 @@ static enum assay_status fill(const struct run_result *from, struct result *out,
 enum assay_status record_judge(const struct run_file *run, size_t i,
                                const struct limits *limits,
                                const struct quarantine *quarantine,
-                               enum record_keep keep, struct result *out, struct assay_error *err)
+                               enum record_keep keep, struct result *out,
+                               struct assay_error *err)
 {
     struct run_result from;
     struct limit own[GATES];

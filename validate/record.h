@@ -35,8 +35,8 @@ enum record_keep { KEEP_NOTHING, KEEP_ROWS, KEEP_PICTURE };
 enum assay_status record_judge(const struct run_file *run, size_t i,
                                const struct limits *limits,
                                const struct quarantine *quarantine,
-                               enum record_keep keep,
-                               struct result *out, struct assay_error *err);
+                               enum record_keep keep, struct result *out,
+                               struct assay_error *err);
 
 /* The head of the report of a record, without results; module_info_free its
  * module and report_run_free it, also after a failure. It takes the command,

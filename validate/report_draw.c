@@ -147,9 +147,9 @@ bool report_draw_heads(const struct report *r, struct html *h)
 /* ---- LSE against LSE ---- */
 
 enum lse_class { LSE_WITHIN, LSE_BEYOND, LSE_HEAD, LSE_CLASSES };
-static const char *const lse_names[LSE_CLASSES] = {
-    "row within its limit", "row beyond it", "its head beyond on average"
-};
+static const char *const lse_names[LSE_CLASSES] = { "row within its limit",
+                                                    "row beyond its limit",
+                                                    "row within, head beyond" };
 
 struct points {
     double *e, *c, off; /* off: the largest difference */
@@ -299,19 +299,21 @@ static bool draw_map(const struct result *one, const char *what, bool channels,
         .across = across,
         .caption = channels
                        ? "Each row counts in the channels of its largest "
-                         "difference; a cell shows the worst such row of all "
-                         "heads. Above 1 fails."
-                       : "A cell shows its worst row. Above 1 fails.",
+                         "difference; a cell shows the worst of these rows of "
+                         "all heads. More than 1 fails; rows within "
+                         "the limits are left out where others fail."
+                       : "A cell shows its worst row. More than 1 fails; rows "
+                         "within the limits are left out where others fail.",
         .log = true
     };
     if (ok) {
         snprintf(title, sizeof title, "%s: %s", what,
                  channels ? "queries by channels" : "heads by queries");
         snprintf(down, sizeof down,
-                 channels ? "first query of %" PRId64 : "head", map.step);
+                 channels ? "query, %" PRId64 " a cell" : "head", map.step);
         snprintf(across, sizeof across,
-                 channels ? "first channel of %" PRId64
-                          : "first query of %" PRId64,
+                 channels ? "channel, %" PRId64 " a cell"
+                          : "query, %" PRId64 " a cell",
                  channels ? map.block : map.step);
         if (channels)
             name_steps(names.texts, map.rows, map.step);
@@ -328,12 +330,25 @@ static bool draw_map(const struct result *one, const char *what, bool channels,
     return ok;
 }
 
+/* A map of rows that are all as they should be says nothing. */
+static bool is_in_rows(const struct result *one)
+{
+    static const enum gate gates[] = { GATE_BUILD, GATE_BUILD_RMS, GATE_GAIN,
+                                       GATE_BOUND, GATE_DEAD_ROWS };
+    bool pass = !picture_any_fails(one->picture);
+    for (size_t i = 0; i < sizeof gates / sizeof *gates; i++)
+        pass &= one->gates[gates[i]].pass;
+    return !pass;
+}
+
 bool report_draw_failure(const struct result *one, const char *what,
                          struct html *h)
 {
     struct points p;
     char title[200];
-    bool ok = draw_map(one, what, false, h) && draw_map(one, what, true, h);
+    bool ok = true;
+    if (is_in_rows(one))
+        ok = draw_map(one, what, false, h) && draw_map(one, what, true, h);
     if (one->gates[GATE_LSE].pass && one->gates[GATE_LSE_RMS].pass &&
         one->gates[GATE_LSE_MEAN].pass)
         return ok;
