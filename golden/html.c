@@ -266,11 +266,23 @@ void html_share(struct html *h, int64_t n, int64_t m)
         html_cell(h, COLOUR_DIM, "-");
         return;
     }
-    const double share = (double)n / (double)m;
-    open_cell(h, "share");
-    fprintf(h->out, " style=\"--part:%.0f%%\">%" PRId64 "/%" PRId64,
-            60 * fmin(fmax(share, 0), 1), n, m);
+    html_shaded(h, (double)n / (double)m, COLOUR_NONE, "%" PRId64 "/%" PRId64,
+                n, m);
+}
+
+void html_shaded(struct html *h, double share, enum colour look,
+                 const char *format, ...)
+{
+    char class[24];
+    va_list args;
+    va_start(args, format);
+    snprintf(class, sizeof class, "share%s%s", *looks[look] ? " " : "",
+             looks[look]);
+    open_cell(h, class);
+    fprintf(h->out, " style=\"--part:%.0f%%\">", 60 * fmin(fmax(share, 0), 1));
+    formatted(h->out, format, args);
     close_cell(h);
+    va_end(args);
 }
 
 void html_table_end(struct html *h)

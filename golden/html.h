@@ -57,6 +57,9 @@ void html_number(struct html *h, enum colour look, const char *format,
 /* "n/m" on a ground that is the stronger, the larger the share; "-" if m is
  * 0. For a matrix of what was rejected. */
 void html_share(struct html *h, int64_t n, int64_t m);
+/* A text on such a ground. */
+void html_shaded(struct html *h, double share, enum colour look,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
 void html_table_end(struct html *h);
 
 /* The escaped text alone, for content and quoted attributes. */

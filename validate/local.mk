@@ -21,7 +21,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/mutation.c validate/mutation.def validate/mutation.h \
 	validate/pattern.def validate/picture.c validate/picture.h \
 	validate/prove.c validate/prove.h \
-	validate/prove_report.c validate/quarantine.c \
+	validate/prove_html.c validate/prove_report.c \
+	validate/prove_report.h validate/quarantine.c \
 	validate/quarantine.h validate/record.c validate/record.h \
 	validate/report.c validate/report.def validate/report.h \
 	validate/report_csv.c validate/report_draw.c \
