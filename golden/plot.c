@@ -91,7 +91,8 @@ const char *plot_colour(enum page_colour colour)
 }
 
 /* Ticks at powers of ten, where there are few of them also at 2 and 5 times
- * these; the range ends at the next of all these. */
+ * these; the range ends at the next of all these beyond the values, so it is
+ * not empty where they are all the same. */
 static void log_axis(FILE *out, const char *axis, const struct plot_span *span)
 {
     static const double steps[] = { 1, 2, 5 };
@@ -105,11 +106,14 @@ static void log_axis(FILE *out, const char *axis, const struct plot_span *span)
         for (int i = 0; i < 3; i++) {
             const double tick = steps[i] * pow(10, e);
             if ((e - first) % every == 0 && i < fine) {
-                fprintf(out, "%s'%.0e' %.9g", comma, tick, tick);
+                fprintf(out,
+                        tick > 0.9e-3 && tick < 1.1e4 ? "%s'%.3g' %.9g"
+                                                      : "%s'%.0e' %.9g",
+                        comma, tick, tick);
                 comma = ", ";
             }
-            from = tick <= span->least ? tick : from;
-            to = tick >= span->most && tick < to ? tick : to;
+            from = tick < span->least ? tick : from;
+            to = tick > span->most && tick < to ? tick : to;
         }
     fprintf(out, ")\nset %srange [%.9g:%.9g]\n", axis, from, to);
 }

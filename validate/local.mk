@@ -3,7 +3,8 @@ noinst_LTLIBRARIES += validate/libvalidate.la
 validate_libvalidate_la_SOURCES = \
 	validate/buffers.c validate/buffers.h validate/compare.c \
 	validate/compare.h validate/compare_figure.def \
-	validate/compare_report.c validate/device.c validate/device.h \
+	validate/compare_html.c validate/compare_report.c \
+	validate/compare_report.h validate/device.c validate/device.h \
 	validate/doctor.c validate/doctor.def validate/doctor.h \
 	validate/doctor_offset.def validate/doctor_predict.c \
 	validate/doctor_predict.h validate/edit.c validate/edit.h \

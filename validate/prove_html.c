@@ -89,7 +89,7 @@ static void matrix_row(struct page *p, int mutation)
     html_cell(h, COLOUR_NONE, "%" PRId64, x.observable);
     for (int g = 0; g < GATES; g++)
         if (prove_has_gate(g) && x.observable > 0 && x.by[g] == 0)
-            html_cell(h, COLOUR_DIM, "\u00b7");
+            html_shaded(h, 0, COLOUR_DIM, "\u00b7");
         else if (prove_has_gate(g))
             html_share(h, x.by[g], x.observable);
     if (x.observable < x.heads)
@@ -293,7 +293,11 @@ bool prove_html(const struct prove_run *run, const char *command, FILE *to)
     put_all_bad(&p);
     put_matrix(&p);
     if (prove_any_swept(run)) {
-        html_section(&p.html, "resolution", "resolution", NULL);
+        html_section(
+            &p.html, "resolution", "resolution",
+            "The smallest strength from which on a gate rejects every head "
+            "where the largest can be seen, the worst of all cases and "
+            "recipes; -: not even the largest. ANY: by whichever gate.");
         p.ok &= prove_resolution(run, &(struct sheet_to){ to, false, &p.html });
     }
     put_honest(&p);

@@ -165,11 +165,13 @@ bool prove_resolution(const struct prove_run *run, const struct sheet_to *to)
     prove_add_column(&c, "ANY", COLUMN_NUMBER);
     if (!prove_any_swept(run))
         return true;
-    sheet_open(&s, to,
-               "resolution: the smallest strength that is rejected in all "
-               "heads where the largest can be seen; worst over cases and "
-               "recipes",
-               c.column, c.n);
+    sheet_open(
+        &s, to,
+        to->html ? NULL
+                 : "resolution: the smallest strength that is rejected in all "
+                   "heads where the largest can be seen; worst over cases and "
+                   "recipes",
+        c.column, c.n);
     for (int m = 0; m < MUTATIONS; m++) {
         const struct prove_sum x = prove_sum_of(run, m);
         if (!x.swept)
