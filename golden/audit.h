@@ -5,6 +5,8 @@
 #ifndef ASSAY_AUDIT_REPORT_H
 #define ASSAY_AUDIT_REPORT_H
 
+#include <stdio.h>
+
 #include "assay/audit.h"
 #include "golden/audit_transport.h"
 #include "golden/set.h"
@@ -63,9 +65,11 @@ struct audit_report {
     int worst; /* heads told by name, of each recipe */
 };
 
-/* Print to stdout; false when out of memory. */
-bool audit_print_tables(const struct audit_report *report, bool markdown);
-bool audit_print_csv(const struct audit_report *report);
-bool audit_print_json(const struct audit_report *report);
+/* False when out of memory; the stream's errors are the caller's to see. */
+bool audit_print_tables(const struct audit_report *report, bool markdown,
+                        FILE *out);
+bool audit_print_csv(const struct audit_report *report, FILE *out);
+bool audit_print_json(const struct audit_report *report, FILE *out);
+bool audit_print_html(const struct audit_report *report, FILE *out);
 
 #endif

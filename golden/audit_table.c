@@ -10,22 +10,21 @@
 
 #include "assay/tokens.h"
 #include "golden/audit_figure.h"
+#include "golden/audit_table.h"
 #include "golden/sheet.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-struct tables {
-    const struct audit_report *report;
-    bool markdown, ok;
-};
-
-static void begin(const struct tables *t, struct sheet *s, const char *title,
-                  const struct column *columns, size_t n)
+static void begin(const struct audit_tables *t, struct sheet *s,
+                  const char *title, const struct column *columns, size_t n)
 {
-    sheet_begin(s, stdout, t->markdown, title, columns, n);
+    if (t->html)
+        sheet_begin_html(s, t->html, columns, n);
+    else
+        sheet_begin(s, t->out, t->markdown, title, columns, n);
 }
 
-static void end(struct tables *t, struct sheet *s)
+static void end(struct audit_tables *t, struct sheet *s)
 {
     t->ok &= sheet_end(s);
 }
@@ -40,7 +39,7 @@ static double mean(int64_t n, const double *x)
     return sum / (double)n;
 }
 
-static void print_cases(struct tables *t)
+void audit_table_cases(struct audit_tables *t)
 {
     static const struct column columns[] = {
         { "CASE", COLUMN_LONG },
@@ -72,7 +71,7 @@ static void figure_cells(struct sheet *s, const struct assay_distance *d)
         sheet_number(s, audit_figure_get(i)->format, audit_figure_value(i, d));
 }
 
-static void print_results(struct tables *t)
+void audit_table_results(struct audit_tables *t)
 {
     struct column columns[AUDIT_FIGURES + 3] = {
         { "CASE", COLUMN_LONG },
@@ -130,7 +129,7 @@ static void scales_cell(struct sheet *s, struct assay_e8m0 *e)
                    e->max - 127);
 }
 
-static void operand_row(struct tables *t, struct sheet *s,
+static void operand_row(struct audit_tables *t, struct sheet *s,
                         const struct assay_recipe *recipe, int operand,
                         double *room)
 {
@@ -153,7 +152,7 @@ static void operand_row(struct tables *t, struct sheet *s,
     scales_cell(s, &sum.e8m0);
 }
 
-static void print_operands(struct tables *t)
+void audit_table_operands(struct audit_tables *t)
 {
     static const struct column columns[] = {
         { "RECIPE", COLUMN_TEXT },       { "OF", COLUMN_TEXT },
@@ -175,9 +174,9 @@ static void print_operands(struct tables *t)
 /* ---- stages ---- */
 
 /* The median over cases of one of the four figures of a stage. */
-static double stage_median(const struct audit_report *report,
-                           const struct assay_recipe *recipe, int stage,
-                           bool alone, bool lse, double *room)
+double audit_stage_median(const struct audit_report *report,
+                          const struct assay_recipe *recipe, int stage,
+                          bool alone, bool lse, double *room)
 {
     size_t n = 0;
     for (size_t i = 0; i < report->n_cases; i++)
@@ -192,7 +191,7 @@ static double stage_median(const struct audit_report *report,
     return audit_median(room, n);
 }
 
-static void print_stages(struct tables *t)
+void audit_table_stages(struct audit_tables *t)
 {
     static const struct column columns[] = {
         { "RECIPE", COLUMN_TEXT },
@@ -217,8 +216,8 @@ static void print_stages(struct tables *t)
             sheet_cell(&s, "%s", stage->name);
             for (int k = 0; k < 4; k++)
                 sheet_number(&s, "%.2e",
-                             stage_median(t->report, recipe, i, k % 2 == 0,
-                                          k >= 2, room));
+                             audit_stage_median(t->report, recipe, i,
+                                                k % 2 == 0, k >= 2, room));
             sheet_cell(&s, "%s", stage->about);
         }
     end(t, &s);
@@ -227,7 +226,7 @@ static void print_stages(struct tables *t)
 
 /* ---- recipes ---- */
 
-static double quantile_of(struct tables *t, const struct audit_line *line,
+static double quantile_of(struct audit_tables *t, const struct audit_line *line,
                           int figure, double share, struct audit_place *at)
 {
     struct audit_ranked ranked =
@@ -262,7 +261,7 @@ static const struct assay_audit *first_of(const struct audit_report *report,
 }
 
 /* The median over heads of REL L2 behind the transport over that without. */
-static double times_alone(struct tables *t, const struct audit_line *line)
+static double times_alone(struct audit_tables *t, const struct audit_line *line)
 {
     size_t heads = 1, n = 0;
     for (size_t i = 0; i < t->report->n_cases; i++)
@@ -282,8 +281,8 @@ static double times_alone(struct tables *t, const struct audit_line *line)
     return median;
 }
 
-static void print_transports(struct tables *t, const struct audit_line *lines,
-                             size_t n)
+void audit_table_transports(struct audit_tables *t,
+                            const struct audit_line *lines, size_t n)
 {
     static const struct column columns[] = {
         { "RECIPE", COLUMN_TEXT },   { "TRANSPORT", COLUMN_TEXT },
@@ -314,7 +313,7 @@ static void print_transports(struct tables *t, const struct audit_line *lines,
     end(t, &s);
 }
 
-static bool any_transport(const struct audit_line *lines, size_t n)
+bool audit_any_transport(const struct audit_line *lines, size_t n)
 {
     bool any = false;
     for (size_t i = 0; i < n; i++)
@@ -322,8 +321,8 @@ static bool any_transport(const struct audit_line *lines, size_t n)
     return any;
 }
 
-static void print_worst(struct tables *t, const struct audit_line *lines,
-                        size_t n)
+void audit_table_worst(struct audit_tables *t, const struct audit_line *lines,
+                       size_t n)
 {
     struct column columns[AUDIT_FIGURES + 2] = {
         { "RECIPE", COLUMN_TEXT },
@@ -355,8 +354,8 @@ static void print_worst(struct tables *t, const struct audit_line *lines,
     end(t, &s);
 }
 
-static void print_ranking(struct tables *t, const struct audit_line *lines,
-                          size_t n)
+void audit_table_ranking(struct audit_tables *t, const struct audit_line *lines,
+                         size_t n)
 {
     static const struct column columns[] = {
         { "RECIPE", COLUMN_TEXT },      { "HEADS", COLUMN_NUMBER },
@@ -395,8 +394,17 @@ static void print_ranking(struct tables *t, const struct audit_line *lines,
     end(t, &s);
 }
 
+static void legend(const struct audit_tables *t, const char *line)
+{
+    if (t->html)
+        html_text(t->out, line);
+    else
+        fputs(line, t->out);
+    fputc('\n', t->out);
+}
+
 /* What the heads of columns stand for; lines fit a terminal of 80. */
-static void print_legend(const struct tables *t)
+void audit_table_legend(const struct audit_tables *t)
 {
     static const char *const lines[] = {
         "All figures: emulated - exact, before O is rounded.",
@@ -413,35 +421,37 @@ static void print_legend(const struct tables *t)
         "least, median, largest of blocks that hold a token.",
     };
     for (size_t i = 0; i < COUNT(lines); i++)
-        puts(lines[i]);
+        legend(t, lines[i]);
     if (t->report->options->stages)
-        puts("ALONE: that stage of the recipe and no other; ALL BUT: the "
-             "others.");
+        legend(t, "ALONE: that stage of the recipe and no other; ALL BUT: the "
+                  "others.");
     if (t->report->options->n_transports > 0)
-        puts("TIMES: REL L2 over the recipe's own, median over heads; WIRE "
-             "BITS: of Q, K\nand V, binary32 scales and padding left out.");
+        legend(t,
+               "TIMES: REL L2 over the recipe's own, median over heads; WIRE "
+               "BITS: of Q, K\nand V, binary32 scales and padding left out.");
 }
 
-bool audit_print_tables(const struct audit_report *report, bool markdown)
+bool audit_print_tables(const struct audit_report *report, bool markdown,
+                        FILE *out)
 {
-    struct tables t = { report, markdown, true };
+    struct audit_tables t = { report, out, markdown, NULL, true };
     size_t n = 0, heads = 0;
     struct audit_line *lines = audit_lines(report, &n);
     if (!lines)
         return false;
     for (size_t i = 0; i < report->n_cases; i++)
         heads += (size_t)report->cases[i].problem.hq;
-    print_cases(&t);
-    print_results(&t);
-    print_operands(&t);
+    audit_table_cases(&t);
+    audit_table_results(&t);
+    audit_table_operands(&t);
     if (report->options->stages)
-        print_stages(&t);
-    if (any_transport(lines, n))
-        print_transports(&t, lines, n);
+        audit_table_stages(&t);
+    if (audit_any_transport(lines, n))
+        audit_table_transports(&t, lines, n);
     if (heads > 1 && report->worst > 0)
-        print_worst(&t, lines, n);
-    print_ranking(&t, lines, n);
-    print_legend(&t);
+        audit_table_worst(&t, lines, n);
+    audit_table_ranking(&t, lines, n);
+    audit_table_legend(&t);
     free(lines);
     return t.ok;
 }

@@ -84,9 +84,7 @@ static void csv_costs(struct csv *csv, const struct assay_stage_costs *costs)
             const struct assay_cost *cost = !costs  ? NULL
                                             : k < 2 ? &costs->only[i]
                                                     : &costs->all_but[i];
-            csv_number(csv, !cost   ? NAN
-                            : k % 2 ? cost->lse_max
-                                    : cost->rel_l2);
+            csv_number(csv, !cost ? NAN : k % 2 ? cost->lse_max : cost->rel_l2);
         }
 }
 
@@ -118,9 +116,9 @@ static void csv_line(struct csv *csv, const struct audit_report *report,
     csv_end_line(csv);
 }
 
-bool audit_print_csv(const struct audit_report *report)
+bool audit_print_csv(const struct audit_report *report, FILE *out)
 {
-    struct csv csv = { .out = stdout };
+    struct csv csv = { .out = out };
     csv_head(&csv, report);
     for (size_t i = 0; i < report->n_cases; i++) {
         const struct audit_case *c = &report->cases[i];
@@ -280,7 +278,7 @@ static json_t *json_line(const struct audit_report *report,
     return out;
 }
 
-bool audit_print_json(const struct audit_report *report)
+bool audit_print_json(const struct audit_report *report, FILE *stream)
 {
     size_t n = 0;
     struct audit_line *lines = audit_lines(report, &n);
@@ -299,5 +297,5 @@ bool audit_print_json(const struct audit_report *report)
     json_object_set_new(out, "recipes", recipes);
     json_object_set_new(out, "cases", cases);
     free(lines);
-    return json_print(out, stdout) == 0;
+    return json_print(out, stream) == 0;
 }

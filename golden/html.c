@@ -42,6 +42,7 @@ static void formatted(FILE *out, const char *format, va_list args)
     free(text);
 }
 
+/* By enum colour. */
 static const char *const looks[] = { "", "good", "bad", "dim" };
 
 /* ---- the page ---- */
@@ -69,22 +70,26 @@ static void style_colours(FILE *out, bool dark)
 /* No colour but by its name; print is light whatever the screen is. */
 static const char *const style[] = {
     ":root{color-scheme:light dark}",
-    "body{margin:2rem auto;max-width:68rem;padding:0 1rem;",
+    "body{margin:2rem auto;max-width:76rem;padding:0 1rem;",
     "background:var(--paper);color:var(--ink);",
     "font:15px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif}",
     "h1{font-size:1.5rem;margin:0 0 .5rem}",
     "h2{font-size:1.1rem;margin:2.2rem 0 .4rem;padding-top:.5rem;",
     "border-top:1px solid var(--rule)}",
-    "h2::first-letter,caption::first-letter{text-transform:uppercase}",
+    "h2::first-letter,h3::first-letter{text-transform:uppercase}",
+    "h3{font-size:.95rem;margin:1.4rem 0 .3rem}",
+    "pre{font-size:.8rem;background:var(--wash);padding:.4rem .7rem}",
+    "details{margin:.5rem 0}details[open]>summary{font-weight:600}",
     "p{margin:.4rem 0;max-width:48rem;overflow-wrap:anywhere}",
     "p.origin{color:var(--dim);font-size:.85rem;margin:0;max-width:none}",
     "p.origin b{font-weight:600;margin-right:.4em}",
     ".wide{overflow:auto;max-height:85vh;margin:.6rem 0}",
     "table{border-collapse:collapse;font-size:.85rem;",
     "font-variant-numeric:tabular-nums}",
-    "th,td{text-align:left;vertical-align:top;padding:.22rem .7rem;",
+    "th,td{text-align:left;vertical-align:top;padding:.22rem .55rem;",
     "white-space:nowrap;border-bottom:1px solid var(--rule)}",
     "th{position:sticky;top:0;background:var(--wash);font-weight:600;",
+    "white-space:normal;vertical-align:bottom;",
     "font-size:.75rem;letter-spacing:.02em}",
     ".number{text-align:right}",
     ".long{white-space:normal;overflow-wrap:anywhere;min-width:12rem}",
@@ -97,7 +102,7 @@ static const char *const style[] = {
     "figure svg *{font-family:inherit}",
     "figcaption{font-size:.85rem;color:var(--dim)}",
     "figcaption b{color:var(--ink)}",
-    "summary{cursor:pointer}",
+    "summary{cursor:pointer;overflow-wrap:anywhere}",
     "@media print{body{max-width:none;margin:0;font-size:11px}",
     ".wide{overflow:visible;max-height:none}th{position:static}",
     "td{white-space:normal}figure,tr{break-inside:avoid}",
@@ -142,10 +147,10 @@ void html_section(struct html *h, const char *anchor, const char *heading,
     html_text(h->out, heading);
     fputs("</h2>\n", h->out);
     if (paragraph)
-        html_note(h, HTML_PLAIN, "%s", paragraph);
+        html_note(h, COLOUR_NONE, "%s", paragraph);
 }
 
-void html_note(struct html *h, enum html_class look, const char *format, ...)
+void html_note(struct html *h, enum colour look, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -155,9 +160,23 @@ void html_note(struct html *h, enum html_class look, const char *format, ...)
     va_end(args);
 }
 
-void html_details_begin(struct html *h, const char *summary)
+void html_heading(struct html *h, const char *heading)
 {
-    fputs("<details><summary>", h->out);
+    fputs("<h3>", h->out);
+    html_text(h->out, heading);
+    fputs("</h3>\n", h->out);
+}
+
+void html_code(struct html *h, const char *text)
+{
+    fputs("<pre class=\"wide\" tabindex=\"0\">", h->out);
+    html_text(h->out, text);
+    fputs("</pre>\n", h->out);
+}
+
+void html_details_begin(struct html *h, const char *summary, bool open)
+{
+    fprintf(h->out, "<details%s><summary>", open ? " open=\"\"" : "");
     html_text(h->out, summary);
     fputs("</summary>\n", h->out);
 }
@@ -220,7 +239,7 @@ static void close_cell(struct html *h)
     end_row(h);
 }
 
-void html_cell(struct html *h, enum html_class look, const char *format, ...)
+void html_cell(struct html *h, enum colour look, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -231,7 +250,7 @@ void html_cell(struct html *h, enum html_class look, const char *format, ...)
     va_end(args);
 }
 
-void html_number(struct html *h, enum html_class look, const char *format,
+void html_number(struct html *h, enum colour look, const char *format,
                  double value)
 {
     char text[64];
@@ -245,20 +264,32 @@ void html_number(struct html *h, enum html_class look, const char *format,
 void html_share(struct html *h, int64_t n, int64_t m)
 {
     if (m <= 0) {
-        html_cell(h, HTML_DIM, "-");
+        html_cell(h, COLOUR_DIM, "-");
         return;
     }
-    const double share = (double)n / (double)m;
-    open_cell(h, "share");
-    fprintf(h->out, " style=\"--part:%.0f%%\">%" PRId64 "/%" PRId64,
-            60 * fmin(fmax(share, 0), 1), n, m);
+    html_shaded(h, (double)n / (double)m, COLOUR_NONE, "%" PRId64 "/%" PRId64,
+                n, m);
+}
+
+void html_shaded(struct html *h, double share, enum colour look,
+                 const char *format, ...)
+{
+    char class[24];
+    va_list args;
+    va_start(args, format);
+    snprintf(class, sizeof class, "share%s%s", *looks[look] ? " " : "",
+             looks[look]);
+    open_cell(h, class);
+    fprintf(h->out, " style=\"--part:%.0f%%\">", 60 * fmin(fmax(share, 0), 1));
+    formatted(h->out, format, args);
     close_cell(h);
+    va_end(args);
 }
 
 void html_table_end(struct html *h)
 {
     while (h->column < h->n_columns) /* a row that was left short */
-        html_cell(h, HTML_DIM, "%s", "");
+        html_cell(h, COLOUR_DIM, "%s", "");
     fputs("</tbody></table></div>\n", h->out);
     h->columns = NULL;
     h->n_columns = h->column = 0;

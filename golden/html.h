@@ -17,8 +17,6 @@
 
 #include "golden/term.h"
 
-enum html_class { HTML_PLAIN, HTML_GOOD, HTML_BAD, HTML_DIM };
-
 struct html {
     FILE *out; /* the caller's */
     const struct column *columns;
@@ -35,11 +33,15 @@ void html_origin(struct html *h, const char *name, const char *value);
 /* A heading that #anchor leads to, and a paragraph; NULL: none. */
 void html_section(struct html *h, const char *anchor, const char *heading,
                   const char *paragraph);
+/* A smaller heading. */
+void html_heading(struct html *h, const char *heading);
 /* A paragraph. */
-void html_note(struct html *h, enum html_class look, const char *format, ...)
+void html_note(struct html *h, enum colour look, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* What is shown when its summary is opened. */
-void html_details_begin(struct html *h, const char *summary);
+/* A line as it stands, for a shell. */
+void html_code(struct html *h, const char *text);
+/* What is shown when its summary is opened, or from the start. */
+void html_details_begin(struct html *h, const char *summary, bool open);
 void html_details_end(struct html *h);
 void html_end(struct html *h);
 
@@ -47,14 +49,17 @@ void html_end(struct html *h);
  * The columns must live until its end; of their flags COLUMN_NUMBER goes to
  * the right and COLUMN_LONG may be broken over lines. */
 void html_table_begin(struct html *h, const struct column *columns, size_t n);
-void html_cell(struct html *h, enum html_class look, const char *format, ...)
+void html_cell(struct html *h, enum colour look, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* A number by a format of one double. */
-void html_number(struct html *h, enum html_class look, const char *format,
+void html_number(struct html *h, enum colour look, const char *format,
                  double value);
 /* "n/m" on a ground that is the stronger, the larger the share; "-" if m is
  * 0. For a matrix of what was rejected. */
 void html_share(struct html *h, int64_t n, int64_t m);
+/* A text on such a ground. */
+void html_shaded(struct html *h, double share, enum colour look,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
 void html_table_end(struct html *h);
 
 /* The escaped text alone, for content and quoted attributes. */

@@ -4,7 +4,8 @@ golden_libgolden_la_SOURCES = \
 	golden/alias.def golden/answers.c golden/answers.h golden/array.c \
 	golden/array.h golden/audit.h golden/audit_figure.c \
 	golden/audit_figure.def golden/audit_figure.h \
-	golden/audit_measure.c golden/audit_table.c golden/audit_text.c \
+	golden/audit_html.c golden/audit_measure.c golden/audit_table.c \
+	golden/audit_table.h golden/audit_text.c \
 	golden/audit_transport.c golden/audit_transport.h golden/bench.c \
 	golden/bench.def golden/bench.h golden/bench_plan.c golden/case.c \
 	golden/cast.c golden/cast.h golden/cast_file.h golden/cast_input.c \

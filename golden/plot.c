@@ -91,26 +91,29 @@ const char *plot_colour(enum page_colour colour)
 }
 
 /* Ticks at powers of ten, where there are few of them also at 2 and 5 times
- * these; the range ends at ticks. */
+ * these; the range ends at the next of all these beyond the values, so it is
+ * not empty where they are all the same. */
 static void log_axis(FILE *out, const char *axis, const struct plot_span *span)
 {
     static const double steps[] = { 1, 2, 5 };
     const int first = (int)floor(log10(span->least) - 1e-9),
               last = (int)ceil(log10(span->most) + 1e-9);
-    const bool fine = last - first <= 3;
-    const int every = (last - first) / 12 + 1;
+    const int every = (last - first) / 12 + 1, fine = last - first <= 3 ? 3 : 1;
     double from = pow(10, first), to = pow(10, last);
+    const char *comma = "";
     fprintf(out, "set logscale %s\nset %stics (", axis, axis);
     for (int e = first; e <= last; e++)
-        for (int i = 0; i < (fine && e < last ? 3 : 1); i++) {
+        for (int i = 0; i < 3; i++) {
             const double tick = steps[i] * pow(10, e);
-            if ((e - first) % every == 0)
-                fprintf(out, "%s'%.0e' %.9g", e > first || i ? ", " : "", tick,
-                        tick);
-            if (fine && tick <= span->least)
-                from = tick;
-            if (fine && tick >= span->most && to > tick)
-                to = tick;
+            if ((e - first) % every == 0 && i < fine) {
+                fprintf(out,
+                        tick > 0.9e-3 && tick < 1.1e4 ? "%s'%.3g' %.9g"
+                                                      : "%s'%.0e' %.9g",
+                        comma, tick, tick);
+                comma = ", ";
+            }
+            from = tick < span->least ? tick : from;
+            to = tick > span->most && tick < to ? tick : to;
         }
     fprintf(out, ")\nset %srange [%.9g:%.9g]\n", axis, from, to);
 }
@@ -172,11 +175,12 @@ bool plot_begin(struct plot_script *s, struct html *h,
     s->script = open_memstream(&s->script_text, &s->script_bytes);
     s->caption = open_memstream(&s->caption_text, &s->caption_bytes);
     if (!s->script || !s->caption) {
-        html_note(h, HTML_BAD, "No memory for the plot \"%s\".", frame->title);
+        html_note(h, COLOUR_BAD, "No memory for the plot \"%s\".",
+                  frame->title);
         goto none;
     }
     if (span->shown == 0) {
-        html_note(h, HTML_DIM,
+        html_note(h, COLOUR_DIM,
                   "No plot \"%s\": none of its values can be drawn "
                   "(%zu zero, %zu negative, %zu not finite).",
                   frame->title, span->zeros, span->negatives, span->not_finite);
@@ -234,10 +238,11 @@ static void draw(struct plot_script *s)
     if (drawing)
         figure(s, drawing);
     else if (d.end == GNUPLOT_FAILED)
-        html_note(h, HTML_BAD, "No plot \"%s\": %s.", s->frame->title, d.why);
+        html_note(h, COLOUR_BAD, "No plot \"%s\": %s.", s->frame->title, d.why);
     if (d.end == GNUPLOT_ABSENT) {
         snprintf(h->no_plots, sizeof h->no_plots, "%s", d.why);
-        html_note(h, HTML_BAD, "This page has tables and no plots: %s.", d.why);
+        html_note(h, COLOUR_BAD, "This page has tables and no plots: %s.",
+                  d.why);
     }
     free(drawing);
     free(d.text);
@@ -255,7 +260,7 @@ void plot_end(struct plot_script *s)
     if (begun && whole)
         draw(s);
     else if (begun)
-        html_note(s->h, HTML_BAD, "No memory for the plot \"%s\".",
+        html_note(s->h, COLOUR_BAD, "No memory for the plot \"%s\".",
                   s->frame->title);
     free(s->script_text);
     free(s->caption_text);

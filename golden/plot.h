@@ -23,6 +23,9 @@ struct plot_frame {
     const char *across;  /* what stands on the other axis; NULL: nothing */
     const char *caption; /* sentences in front of the chart's own; NULL */
     bool log;            /* the axis, or colours, of values */
+    /* distributions: a line at the value `mark`, with its name; NULL: none */
+    double mark;
+    const char *mark_name;
 };
 
 /* n values under a name. */
@@ -48,9 +51,17 @@ void plot_bars(struct html *h, const struct plot_frame *frame,
 /* n points (reference, candidate) beside the line where they are the same.
  * `of` is the candidate, `across` the reference. Of more than PLOT_POINTS the
  * quarter farthest from the line is drawn, and every so many-th of the rest.
- * frame->log is not used. */
+ * frame->log is not used. A class of points has a colour and a sign of its
+ * own; of[i] is that of point i, below n <= PLOT_CLASSES. of NULL: one. */
+enum { PLOT_CLASSES = 3 };
+struct plot_classes {
+    const unsigned char *of;
+    const char *const *names;
+    size_t n;
+};
 void plot_scatter(struct html *h, const struct plot_frame *frame,
-                  const double *reference, const double *candidate, size_t n);
+                  const double *reference, const double *candidate, size_t n,
+                  const struct plot_classes *classes);
 
 /* Values over 0, 1, 2, ..., as steps, and a line at `limit` (NaN: none); at
  * most PAGE_SERIES groups. Of more than PLOT_STEPS each step is the largest of

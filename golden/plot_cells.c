@@ -8,7 +8,7 @@
 #include "golden/gnuplot.h"
 #include "golden/plot_script.h"
 
-enum { WIDTH = 860, NAME_MOST = 32 };
+enum { WIDTH = 860 };
 
 /* ---- bars ---- */
 
@@ -19,7 +19,7 @@ static void group_names(FILE *script, const char *const *names, size_t n)
     fputs("set ytics (", script);
     for (size_t i = 0; i < n; i++) {
         fputs(i ? ", " : "", script);
-        gnuplot_text(script, names[i], NAME_MOST);
+        gnuplot_text(script, names[i], PLOT_NAME);
         fprintf(script, " %zu", i);
     }
     fprintf(script, ") scale 0\nset yrange [%zu.5:-0.5]\n", n - 1);
@@ -63,7 +63,7 @@ void plot_bars(struct html *h, const struct plot_frame *frame,
         put_bars(&s, n_groups, n_series, i, values);
     group_names(s.script, groups, n_groups);
     plot_axis(&s, "x", &span, frame->of);
-    fputs("set grid xtics\nset style fill solid 1 noborder\n"
+    fputs("set grid noytics\nset style fill solid 1 noborder\n"
           "set key above left Left reverse horizontal\n"
           "plot ",
           s.script);
@@ -74,13 +74,15 @@ void plot_bars(struct html *h, const struct plot_frame *frame,
                 i ? ", " : "", i, span.log ? span.least / 1000 : 0.0,
                 plot_colour((enum page_colour)(PAGE_COLOUR_series1 +
                                                (int)(i % PAGE_SERIES))));
-        gnuplot_text(s.script, series[i], NAME_MOST);
+        gnuplot_text(s.script, series[i], PLOT_KEY);
     }
     fputc('\n', s.script);
     plot_end(&s);
 }
 
 /* ---- heat map ---- */
+
+enum { THIN_ROWS = 20 }; /* as many are lower than a line of text */
 
 /* Cells of a matrix of which each stands for several values. */
 struct grid {
@@ -129,7 +131,10 @@ static void names_of(FILE *script, const char *axis, const char *const *names,
                      size_t n, size_t step)
 {
     /* as many as can be read */
-    const size_t room = *axis == 'y' ? 48 : 32, every = (n + room - 1) / room;
+    const size_t room = *axis == 'y' ? 48 : 32,
+                 least = *axis == 'y' && n >= THIN_ROWS ? 2 : 1,
+                 most = (n + room - 1) / room,
+                 every = most > least ? most : least;
     if (!names)
         return;
     fprintf(script, "set %stics %s (", axis,
@@ -158,11 +163,13 @@ static void heat_axes(struct plot_script *s, const struct grid *g,
             "set xrange [-0.5:%zu.5]\nset yrange [%zu.5:-0.5]\n"
             "set tics out\nset xlabel ",
             m->columns - 1, m->rows - 1);
-    gnuplot_text(s->script, s->frame->across ? s->frame->across : "", 80);
+    gnuplot_text(s->script, s->frame->across ? s->frame->across : "",
+                 PLOT_LABEL);
     fputs("\nset ylabel ", s->script);
-    gnuplot_text(s->script, m->down ? m->down : "", 80);
+    gnuplot_text(s->script, m->down ? m->down : "", PLOT_LABEL);
     fputc('\n', s->script);
     plot_axis(s, "cb", span, s->frame->of);
+    fputs("set cblabel offset 2,0\n", s->script); /* clear of its numbers */
     fputs(palette, s->script);
 }
 
@@ -174,17 +181,27 @@ void plot_heat(struct html *h, const struct plot_frame *frame,
     const struct grid g = { m, (m->rows + PLOT_ROWS - 1) / PLOT_ROWS,
                             (m->columns + PLOT_CHANNELS - 1) / PLOT_CHANNELS };
     const size_t drawn = m->rows < PLOT_ROWS ? m->rows : PLOT_ROWS;
+    const int height = (int)drawn * (drawn < THIN_ROWS ? 22 : 8);
     for (size_t i = 0; i < m->rows * m->columns; i++)
         plot_span_add(&span, m->values[i]);
+    const size_t holes = span.shown ? span.not_finite : 0;
+    const size_t bare = span.shown ? span.zeros : 0;
+    span.not_finite -= holes; /* they are drawn */
+    span.zeros -= bare;       /* they are told below */
     if (!plot_begin(&s, h, frame, &span, WIDTH,
-                    120 + (int)drawn * (drawn < 20 ? 22 : 8) +
+                    100 + (height > 200 ? height : 200) +
                         (m->column_names ? 60 : 0)))
         return;
     if (g.row_step > 1 || g.column_step > 1)
         fprintf(s.caption, " Each cell is the largest of %zu x %zu values.",
                 g.row_step, g.column_step);
-    if (span.not_finite > 0)
-        fputs(" Cells with a value that is not finite are magenta.", s.caption);
+    if (holes > 0)
+        fprintf(s.caption,
+                " Cells with one of the %zu value%s not finite are magenta.",
+                holes, holes == 1 ? " that is" : "s that are");
+    if (bare > 0)
+        fprintf(s.caption, " Nothing is drawn for %zu value%s.", bare,
+                bare == 1 ? " of zero" : "s of zero");
     put_cells(&s, &g, "cells", true);
     put_cells(&s, &g, "holes", false);
     heat_axes(&s, &g, &span);

@@ -83,6 +83,19 @@ static void put_box(struct plot_script *s, const struct plot_group *g,
     free(shown);
 }
 
+/* A line from the top to the bottom of n rows, and its name above. */
+static void put_mark(struct plot_script *s, size_t n)
+{
+    fprintf(s->script,
+            "set arrow from %.9g, %zu.5 to %.9g, -0.5 nohead dt 2 lw 1.5 lc "
+            "%s\nset label ",
+            s->frame->mark, n - 1, s->frame->mark,
+            plot_colour(PAGE_COLOUR_bad));
+    gnuplot_text(s->script, s->frame->mark_name, PLOT_NAME);
+    fprintf(s->script, " at %.9g, -0.5 center offset 0, 0.7 tc %s noenhanced\n",
+            s->frame->mark, plot_colour(PAGE_COLOUR_bad));
+}
+
 void plot_distribution(struct html *h, const struct plot_frame *frame,
                        const struct plot_group *groups, size_t n)
 {
@@ -91,7 +104,12 @@ void plot_distribution(struct html *h, const struct plot_frame *frame,
     for (size_t g = 0; g < n; g++)
         for (size_t i = 0; i < groups[g].n; i++)
             plot_span_add(&span, groups[g].values[i]);
-    if (!plot_begin(&s, h, frame, &span, WIDTH, 90 + 34 * (int)n))
+    const bool mark =
+        span.shown && frame->mark_name && plot_shows(frame->log, frame->mark);
+    if (mark) /* the line is no value, but has its place */
+        plot_span_add(&span, frame->mark);
+    if (!plot_begin(&s, h, frame, &span, WIDTH,
+                    (mark ? 110 : 90) + 34 * (int)n))
         return;
     fputs(" Points are values, boxes go from the lower to the upper quartile, "
           "the bar is the median.",
@@ -110,84 +128,139 @@ void plot_distribution(struct html *h, const struct plot_frame *frame,
     fputs("EOD\nset grid noytics\n", s.script);
     row_names(s.script, groups, n);
     plot_axis(&s, "x", &span, frame->of);
+    if (mark)
+        put_mark(&s, n);
     fprintf(
         s.script,
         "plot $points using 1:2 with points pt 7 ps 0.4 lc %s, $boxes using "
-        "1:2:3:4:($2-0.36):($2+0.36) with boxxyerror fs transparent solid "
+        "1:2:3:4:($2-0.36):($2+0.36) with boxxyerror fc %s fs transparent "
+        "solid "
         "0.15 border lc %s, $boxes using 1:($2-0.36):(0):(0.72) with "
         "vectors nohead lw 3 lc %s\n",
-        plot_colour(PAGE_COLOUR_series1), plot_colour(PAGE_COLOUR_ink),
-        plot_colour(PAGE_COLOUR_ink));
+        plot_colour(PAGE_COLOUR_series1), plot_colour(PAGE_COLOUR_series1),
+        plot_colour(PAGE_COLOUR_ink), plot_colour(PAGE_COLOUR_ink));
     plot_end(&s);
 }
 
 /* ---- scatter ---- */
 
-static void put_pairs(struct plot_script *s, const double *x, const double *y,
-                      size_t n)
+/* What is drawn: pairs of which both can be shown, with their classes. */
+struct pairs {
+    double *x, *y, *far;
+    unsigned char *class;
+    size_t n;
+};
+
+static bool pairs_alloc(struct pairs *p, size_t n)
 {
-    double *far = calloc(n + 1, sizeof *far);
-    for (size_t i = 0; far && i < n; i++)
-        far[i] = fabs(y[i] - x[i]);
+    *p = (struct pairs){ calloc(n + 1, sizeof *p->x),
+                         calloc(n + 1, sizeof *p->y),
+                         calloc(n + 1, sizeof *p->far), calloc(n + 1, 1), 0 };
+    return p->x && p->y && p->far && p->class;
+}
+
+static void pairs_free(struct pairs *p)
+{
+    free(p->x);
+    free(p->y);
+    free(p->far);
+    free(p->class);
+}
+
+static void keep_shown(struct pairs *p, const double *reference,
+                       const double *candidate, size_t n,
+                       const struct plot_classes *classes,
+                       struct plot_span *span)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!plot_shows(false, reference[i]) ||
+            !plot_shows(false, candidate[i])) {
+            span->not_finite++;
+            continue;
+        }
+        plot_span_add(span, reference[i]);
+        plot_span_add(span, candidate[i]);
+        p->x[p->n] = reference[i];
+        p->y[p->n] = candidate[i];
+        p->far[p->n] = fabs(candidate[i] - reference[i]);
+        p->class[p->n++] = classes->of ? classes->of[i] : 0;
+    }
+}
+
+/* A block for each class; how many points of each are drawn. */
+static void put_pairs(struct plot_script *s, const struct pairs *p,
+                      const struct plot_classes *classes,
+                      size_t counts[PLOT_CLASSES])
+{
     size_t step = 1;
-    bool *drawn = far ? plot_thin(far, n, &step) : NULL;
+    bool *drawn = plot_thin(p->far, p->n, &step);
     if (step > 1)
         fprintf(s->caption,
                 " Of %zu points these are the %d farthest from the line and "
                 "one in %zu of the rest.",
-                n, PLOT_POINTS / 4, step);
-    fputs("$pairs << EOD\n", s->script);
-    for (size_t i = 0; drawn && i < n; i++)
-        if (drawn[i])
-            fprintf(s->script, "%.9g %.9g\n", x[i], y[i]);
-    fputs("EOD\n", s->script);
+                p->n, PLOT_POINTS / 4, step);
+    for (size_t c = 0; c < classes->n; c++) {
+        fprintf(s->script, "$pairs%zu << EOD\n", c);
+        for (size_t i = 0; drawn && i < p->n; i++)
+            if (drawn[i] && p->class[i] == c) {
+                fprintf(s->script, "%.9g %.9g\n", p->x[i], p->y[i]);
+                counts[c]++;
+            }
+        fputs("EOD\n", s->script);
+    }
     if (!drawn)
         no_memory(s);
     free(drawn);
-    free(far);
 }
 
-/* Pairs of which both can be drawn, in front; how many. */
-static size_t keep_shown(const double *reference, const double *candidate,
-                         size_t n, double *x, double *y, struct plot_span *span)
+/* Dots, crosses and squares: told apart without colour too. */
+static void plot_pairs(struct plot_script *s,
+                       const struct plot_classes *classes,
+                       const size_t counts[PLOT_CLASSES])
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (plot_shows(false, reference[i]) &&
-            plot_shows(false, candidate[i])) {
-            plot_span_add(span, reference[i]);
-            plot_span_add(span, candidate[i]);
-            x[kept] = reference[i];
-            y[kept++] = candidate[i];
-        } else {
-            span->not_finite++;
-        }
-    return kept;
+    static const char *const signs[PLOT_CLASSES] = { "pt 7 ps 0.4",
+                                                     "pt 2 ps 0.7",
+                                                     "pt 4 ps 0.7" };
+    fprintf(s->script,
+            "set grid\nset size square\nset samples 2\n"
+            "set key above left Left reverse horizontal\n"
+            "plot x with lines lw 1.2 lc %s",
+            plot_colour(PAGE_COLOUR_dim));
+    for (size_t c = 0; c < classes->n; c++) {
+        if (counts[c] == 0)
+            continue;
+        fprintf(s->script, ", $pairs%zu using 1:2 with points %s lc %s", c,
+                signs[c],
+                plot_colour((enum page_colour)(PAGE_COLOUR_series1 + (int)c)));
+        fputs(classes->names ? " title " : "", s->script);
+        if (classes->names)
+            gnuplot_text(s->script, classes->names[c], PLOT_NAME);
+    }
+    fputc('\n', s->script);
 }
 
 void plot_scatter(struct html *h, const struct plot_frame *frame,
-                  const double *reference, const double *candidate, size_t n)
+                  const double *reference, const double *candidate, size_t n,
+                  const struct plot_classes *classes)
 {
+    static const struct plot_classes one = { NULL, NULL, 1 };
     struct plot_span span = { 0 };
     struct plot_script s;
-    double *x = calloc(n + 1, sizeof *x), *y = calloc(n + 1, sizeof *y);
-    size_t kept = 0;
-    if (x && y)
-        kept = keep_shown(reference, candidate, n, x, y, &span);
+    struct pairs p;
+    size_t counts[PLOT_CLASSES] = { 0 };
+    const bool have = pairs_alloc(&p, n);
+    classes = classes ? classes : &one;
+    if (have)
+        keep_shown(&p, reference, candidate, n, classes, &span);
     if (plot_begin(&s, h, frame, &span, 620, 560)) {
-        put_pairs(&s, x, y, kept);
+        put_pairs(&s, &p, classes, counts);
         fputs(" On the line the two are the same.", s.caption);
         plot_axis(&s, "x", &span, frame->across);
         plot_axis(&s, "y", &span, frame->of);
-        fprintf(s.script,
-                "set grid\nset size square\nset samples 2\n"
-                "plot x with lines lw 1.2 lc %s, $pairs using 1:2 with points "
-                "pt 7 ps 0.4 lc %s\n",
-                plot_colour(PAGE_COLOUR_dim), plot_colour(PAGE_COLOUR_series1));
+        plot_pairs(&s, classes, counts);
         plot_end(&s);
     }
-    free(x);
-    free(y);
+    pairs_free(&p);
 }
 
 /* ---- steps ---- */

@@ -38,6 +38,37 @@ void sheet_begin(struct sheet *s, FILE *out, bool markdown, const char *title,
     s->failed = !s->table;
 }
 
+void sheet_begin_html(struct sheet *s, struct html *html,
+                      const struct column *columns, size_t n)
+{
+    *s = (struct sheet){
+        .out = html->out, .columns = n, .column = n, .html = html
+    };
+    html_table_begin(html, columns, n);
+}
+
+void sheet_open(struct sheet *s, const struct sheet_to *to, const char *title,
+                const struct column *columns, size_t n)
+{
+    if (!to->html) {
+        sheet_begin(s, to->out, to->markdown, title, columns, n);
+        return;
+    }
+    if (title)
+        html_heading(to->html, title);
+    sheet_begin_html(s, to->html, columns, n);
+}
+
+/* The cell that came last; its text may be gone. */
+static void put_last(struct sheet *s)
+{
+    if (s->last)
+        html_cell(s->html, s->colour, "%s", s->last);
+    free(s->last);
+    s->last = NULL;
+    s->colour = COLOUR_NONE;
+}
+
 /* Of Markdown with GitHub's extensions: emphasis, code, links, HTML and its
  * entities, tables, struck-out text and formulas. */
 static const char MARKUP[] = "\\`*_[]<>&|~$";
@@ -55,6 +86,12 @@ void sheet_text(FILE *out, bool markdown, const char *text)
 
 static void cell(struct sheet *s, const char *text)
 {
+    if (s->html) {
+        put_last(s);
+        s->last = strdup(text);
+        s->failed |= !s->last;
+        return;
+    }
     if (s->column == s->columns) {
         s->column = 0;
         if (s->table)
@@ -95,7 +132,9 @@ void sheet_number(struct sheet *s, const char *format, double value)
 
 void sheet_colour(struct sheet *s, enum colour colour)
 {
-    if (s->table)
+    if (s->html)
+        s->colour = colour;
+    else if (s->table)
         table_colour(s->table, s->column - 1, colour);
 }
 
@@ -104,6 +143,11 @@ bool sheet_end(struct sheet *s)
     if (s->table && !table_print(s->table, s->out))
         s->failed = true;
     s->table = NULL;
+    if (s->html) {
+        put_last(s);
+        html_table_end(s->html);
+        return !s->failed;
+    }
     fputc('\n', s->out);
     return !s->failed;
 }

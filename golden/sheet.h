@@ -1,23 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
- * A table that is filled from left to right, printed for a terminal or as
- * Markdown.
+ * A table that is filled from left to right, printed for a terminal, as
+ * Markdown or into a page.
  */
 #ifndef ASSAY_SHEET_H
 #define ASSAY_SHEET_H
 
-#include "golden/term.h"
+#include "golden/html.h"
 
 struct sheet {
     FILE *out;
     struct table *table; /* NULL: Markdown, or out of memory */
     size_t column, columns;
     bool markdown, failed;
+    struct html *html; /* NULL: not into a page */
+    char *last;        /* cell of the page: its colour comes after it */
+    enum colour colour;
 };
 
 /* Starts a table of n columns under a line of text, if there is one. */
 void sheet_begin(struct sheet *s, FILE *out, bool markdown, const char *title,
                  const struct column *columns, size_t n);
+
+/* The same into a page; its heading is html_section's. The columns live until
+ * the end. */
+void sheet_begin_html(struct sheet *s, struct html *html,
+                      const struct column *columns, size_t n);
+
+/* Where tables go: a terminal, Markdown, or a page if html is there. */
+struct sheet_to {
+    FILE *out;
+    bool markdown;
+    struct html *html;
+};
+/* One of the two: in a page the title, if there is one, is a smaller heading.
+ */
+void sheet_open(struct sheet *s, const struct sheet_to *to, const char *title,
+                const struct column *columns, size_t n);
 
 /* The next cell; after the last column a new row begins. */
 void sheet_cell(struct sheet *s, const char *format, ...)

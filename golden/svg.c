@@ -143,7 +143,9 @@ static enum assay_status put_attribute(const struct reader *r,
     else if (is(name, "id"))
         fprintf(r->out, "p%d-%.*s", r->number, (int)value.n, value.at);
     else if (!put_colour(r->out, value))
-        fwrite(value.at, value.n, 1, r->out);
+        for (size_t i = 0; i < value.n; i++)
+            fputc(isspace((unsigned char)value.at[i]) ? ' ' : value.at[i],
+                  r->out);
     fputc('"', r->out);
     return ASSAY_OK;
 }

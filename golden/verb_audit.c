@@ -11,14 +11,15 @@
 #include "golden/names.h"
 #include "golden/select.h"
 #include "golden/source.h"
+#include "golden/temp_file.h"
 #include "golden/term.h"
 #include "golden/verb.h"
 
-enum form { FORM_TABLE, FORM_MARKDOWN, FORM_CSV, FORM_JSON };
+enum form { FORM_TABLE, FORM_MARKDOWN, FORM_CSV, FORM_JSON, FORM_HTML };
 
 struct options {
     struct source_options source;
-    const char *recipe, *recipe_file, *cases, *transport;
+    const char *recipe, *recipe_file, *cases, *transport, *output;
     enum form form;
     bool stages, f64;
     int ranks, worst, threads;
@@ -60,11 +61,14 @@ static const struct argp_option keys[] = {
     { "ranks", KEY_RANKS, "2|4|8", 0, "of the transport; default 2", 0 },
     { "worst", KEY_WORST, "N", 0,
       "tell the N worst heads of each recipe; default 3", 0 },
-    { "format", KEY_FORMAT, "table|markdown|csv|json", 0,
+    { "format", KEY_FORMAT, "table|markdown|csv|json|html", 0,
       "default table; csv and json have full precision and every head: csv "
       "with the figures of the whole case (V amplification, operands, stages) "
-      "on each of its lines, json with the histograms of E8M0 scales",
+      "on each of its lines, json with the histograms of E8M0 scales; html is "
+      "a "
+      "page of one file, with plots where gnuplot is installed",
       0 },
+    { "output", 'o', "FILE", 0, "write here, not to standard output", 0 },
     { "threads", KEY_THREADS, "N", 0,
       "default one a core; the result does not depend on it", 0 },
     { 0 },
@@ -72,7 +76,8 @@ static const struct argp_option keys[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    static const char *const forms[] = { "table", "markdown", "csv", "json" };
+    static const char *const forms[] = { "table", "markdown", "csv", "json",
+                                         "html" };
     static const char *const precisions[] = { "f32", "f64" };
     static const char *const ranks[] = { "2", "4", "8" };
     struct options *o = state->input;
@@ -94,8 +99,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->worst = (int)verb_integer(state, "--worst", arg, 0, 1000);
         break;
     case KEY_FORMAT:
-        o->form = (enum form)verb_word(state, "--format", arg, forms, 4);
+        o->form = (enum form)verb_word(state, "--format", arg, forms, 5);
         break;
+    case 'o': o->output = arg; break;
     case KEY_THREADS:
         o->threads = (int)verb_integer(state, "--threads", arg, 1, 4096);
         break;
@@ -368,26 +374,59 @@ static char *command_text(const struct options *o)
     return fclose(out) == 0 ? text : NULL;
 }
 
-static bool print(const struct audit *a)
+static bool print(const void *what, FILE *out)
 {
+    const struct audit *a = what;
     const struct audit_report report = { a->command, a->cases, a->n,
                                          &a->options, a->o->worst };
     switch (a->o->form) {
-    case FORM_CSV: return audit_print_csv(&report);
-    case FORM_JSON: return audit_print_json(&report);
-    default: return audit_print_tables(&report, a->o->form == FORM_MARKDOWN);
+    case FORM_CSV: return audit_print_csv(&report, out);
+    case FORM_JSON: return audit_print_json(&report, out);
+    case FORM_HTML: return audit_print_html(&report, out);
+    default:
+        return audit_print_tables(&report, a->o->form == FORM_MARKDOWN, out);
     }
+}
+
+/* Minutes of work should not end at a name that cannot be written. */
+static enum assay_status check_output(const struct options *o,
+                                      struct assay_error *err)
+{
+    struct temp_file file;
+    enum assay_status st = ASSAY_OK;
+    if (!o->output)
+        return st;
+    for (int i = 0; st == ASSAY_OK && i < o->source.n_files; i++)
+        st = temp_file_check_input(o->output, o->source.files[i], err);
+    if (st == ASSAY_OK && o->recipe_file)
+        st = temp_file_check_input(o->output, o->recipe_file, err);
+    if (st == ASSAY_OK &&
+        (st = temp_file_begin(o->output, &file, err)) == ASSAY_OK)
+        temp_file_abandon(&file);
+    return st;
+}
+
+static enum assay_status report(const struct audit *a, struct assay_error *err)
+{
+    if (!a->command)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a report");
+    if (a->o->output)
+        return temp_file_print(a->o->output, print, a, err);
+    return print(a, stdout) || ferror(stdout)
+               ? ASSAY_OK
+               : assay_fail(err, ASSAY_MEMORY, "no memory for a report");
 }
 
 static enum assay_status audit(struct audit *a, struct assay_error *err)
 {
     enum assay_status st;
     if ((st = assay_blas_check(err)) != ASSAY_OK ||
+        (st = check_output(a->o, err)) != ASSAY_OK ||
         (st = choose(a, err)) != ASSAY_OK || (st = do_all(a, err)) != ASSAY_OK)
         return st;
     a->command = command_text(a->o);
-    if (!a->command || (!print(a) && !ferror(stdout)))
-        return assay_fail(err, ASSAY_MEMORY, "no memory for a report");
+    if ((st = report(a, err)) != ASSAY_OK)
+        return st;
     return check_transports(a, err);
 }
 

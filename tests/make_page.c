@@ -54,14 +54,16 @@ static void tables(struct html *h)
     html_section(h, "names", hostile[1], hostile[6]);
     html_table_begin(h, columns, 3);
     for (int i = 0; i < NAMES; i++) {
-        html_cell(h, (enum html_class)(i % 4), "%s", hostile[i]);
-        html_number(h, HTML_PLAIN, "%.3g", i == 3 ? (double)NAN : i / 7.0);
+        html_cell(h, (enum colour)(i % 4), "%s", hostile[i]);
+        html_number(h, COLOUR_NONE, "%.3g", i == 3 ? (double)NAN : i / 7.0);
         html_share(h, i, NAMES - 1 - (i == 0) * (NAMES - 1));
     }
-    html_cell(h, HTML_PLAIN, "a short row");
+    html_cell(h, COLOUR_NONE, "a short row");
     html_table_end(h);
-    html_details_begin(h, hostile[2]);
-    html_note(h, HTML_BAD, "%s", hostile[4]);
+    html_details_begin(h, hostile[2], true);
+    html_heading(h, hostile[1]);
+    html_code(h, hostile[6]);
+    html_note(h, COLOUR_BAD, "%s", hostile[4]);
     html_details_end(h);
 }
 
@@ -88,7 +90,12 @@ static void charts(struct html *h)
     plot_distribution(h, &f, groups, 3);
     plot_bars(h, &f, hostile, NAMES, hostile, 2, values[2]);
     plot_steps(h, &f, groups + 2, 1, (double)NAN);
-    plot_scatter(h, &f, values[2], other, N);
+    static const char *const classes[] = { "near", "far <b>" };
+    static unsigned char class[N];
+    for (int i = 0; i < N; i++)
+        class[i] = other[i] > 1.09 * values[2][i];
+    plot_scatter(h, &f, values[2], other, N,
+                 &(struct plot_classes){ class, classes, 2 });
     const struct plot_matrix wide = { values[1], 30, 300, NULL, NULL, "row" };
     plot_heat(h, &f, &wide);
     for (int i = 0; i < N; i++)

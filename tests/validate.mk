@@ -47,3 +47,9 @@ tests_print_report_SOURCES = tests/print_report.c
 tests_print_report_CPPFLAGS = $(AM_CPPFLAGS)
 tests_print_report_LDADD = validate/libvalidate.la golden/libgolden.la \
 	ref/libref.la
+
+check_PROGRAMS += tests/make_proof
+tests_make_proof_SOURCES = tests/make_proof.c
+tests_make_proof_CPPFLAGS = $(AM_CPPFLAGS)
+tests_make_proof_LDADD = validate/libvalidate.la golden/libgolden.la \
+	ref/libref.la

@@ -103,12 +103,14 @@ enum compare_form {
     COMPARE_TABLE,
     COMPARE_MARKDOWN,
     COMPARE_CSV,
-    COMPARE_JSON
+    COMPARE_JSON,
+    COMPARE_HTML
 };
 struct compare_report {
     const struct comparison *c;
     enum compare_form form;
-    size_t worst; /* rows of largest changes and slowest results */
+    size_t worst;        /* rows of largest changes and slowest results */
+    const char *command; /* or NULL: not said */
 };
 /* Prints a struct compare_report; false when that failed. */
 bool compare_print(const void *report, FILE *out);

@@ -11,7 +11,7 @@
 #include "golden/csv.h"
 #include "golden/json.h"
 #include "golden/sheet.h"
-#include "validate/compare.h"
+#include "validate/compare_report.h"
 #include "validate/report_explain.h"
 
 static const char *verdict_text(const struct compared_side *side)
@@ -56,7 +56,7 @@ struct section {
 };
 
 static bool print_section(const struct section *x, const struct comparison *c,
-                          bool markdown, FILE *out)
+                          const struct sheet_to *to)
 {
     const struct compared **pairs;
     struct sheet s;
@@ -64,7 +64,7 @@ static bool print_section(const struct section *x, const struct comparison *c,
     bool ok =
         compare_sorted(c, x->order, x->most, &pairs, &n, NULL) == ASSAY_OK;
     if (ok && n > 0) {
-        sheet_begin(&s, out, markdown, x->title, x->columns, x->n_columns);
+        sheet_open(&s, to, x->title, x->columns, x->n_columns);
         for (size_t i = 0; i < n; i++) {
             name_cells(&s, pairs[i]);
             x->cells(&s, pairs[i], x->order);
@@ -84,7 +84,8 @@ static void verdict_cells(struct sheet *s, const struct compared *c, int order)
         sheet_cell(s, "%s", c->b.result->reason);
 }
 
-static bool print_verdicts(const struct comparison *c, bool markdown, FILE *out)
+bool compare_table_verdicts(const struct comparison *c,
+                            const struct sheet_to *to)
 {
     static const struct column columns[] = {
         { "CASE", COLUMN_LONG },   { "RECIPE", COLUMN_TEXT },
@@ -97,7 +98,7 @@ static bool print_verdicts(const struct comparison *c, bool markdown, FILE *out)
                                columns,
                                6,
                                verdict_cells };
-    return print_section(&x, c, markdown, out);
+    return print_section(&x, c, to);
 }
 
 /* Where B is wrong and A was not as wrong, as B's record says it. */
@@ -140,8 +141,8 @@ static void change_cells(struct sheet *s, const struct compared *c, int order)
     sheet_number(s, "%+.2g %%", 100 * c->change[f]);
 }
 
-static bool print_changes(const struct comparison *c, size_t most,
-                          bool markdown, FILE *out)
+bool compare_table_changes(const struct comparison *c, size_t most,
+                           const struct sheet_to *to)
 {
     static const struct column columns[] = {
         { "CASE", COLUMN_LONG },   { "RECIPE", COLUMN_TEXT },
@@ -155,7 +156,7 @@ static bool print_changes(const struct comparison *c, size_t most,
                  compare_figure_get(f)->name);
         const struct section x = { title, COMPARE_BY_CHANGE + f, most, columns,
                                    6,     change_cells };
-        ok = print_section(&x, c, markdown, out);
+        ok = print_section(&x, c, to);
     }
     return ok;
 }
@@ -168,8 +169,8 @@ static void slow_cells(struct sheet *s, const struct compared *c, int order)
     sheet_number(s, "%.3f", c->ratio);
 }
 
-static bool print_times(const struct comparison *c, size_t most, bool markdown,
-                        FILE *out)
+bool compare_table_times(const struct comparison *c, size_t most,
+                         const struct sheet_to *to)
 {
     static const struct column recipe[] = {
         { "RECIPE", COLUMN_TEXT },    { "PAIRS", COLUMN_NUMBER },
@@ -188,9 +189,8 @@ static bool print_times(const struct comparison *c, size_t most, bool markdown,
     struct sheet s;
     if (c->recipes == 0)
         return true;
-    sheet_begin(&s, out, markdown,
-                "seconds of launches; B / A: geometric mean over pairs", recipe,
-                7);
+    sheet_open(&s, to, "seconds of launches; B / A: geometric mean over pairs",
+               recipe, 7);
     for (size_t i = 0; i < c->recipes; i++) {
         const struct compared_times *t = &c->times[i];
         sheet_cell(&s, "%s", t->recipe->name);
@@ -201,32 +201,34 @@ static bool print_times(const struct comparison *c, size_t most, bool markdown,
         sheet_number(&s, "%.3f", t->least);
         sheet_number(&s, "%.3f", t->largest);
     }
-    return sheet_end(&s) && print_section(&x, c, markdown, out);
+    return sheet_end(&s) && print_section(&x, c, to);
+}
+
+void compare_head_text(const char *name, const struct run_file *run, char *text,
+                       size_t size)
+{
+    const struct run_facts *facts = run_file_facts(run);
+    snprintf(text, size, "%s: %s, module %s%s%s", name, run_file_path(run),
+             facts->module_name, facts->module_build[0] ? ", " : "",
+             facts->module_build);
 }
 
 static void print_head(const char *name, const struct run_file *run,
-                       bool markdown, FILE *out)
+                       const struct sheet_to *to)
 {
-    const struct run_facts *facts = run_file_facts(run);
-    const char *const texts[] = { name,
-                                  ": ",
-                                  run_file_path(run),
-                                  ", module ",
-                                  facts->module_name,
-                                  facts->module_build[0] ? ", " : "",
-                                  facts->module_build };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        sheet_text(out, markdown, texts[i]);
-    fputs(markdown ? "  \n" : "\n", out);
+    char text[8192];
+    compare_head_text(name, run, text, sizeof text);
+    sheet_text(to->out, to->markdown, text);
+    fputs(to->markdown ? "  \n" : "\n", to->out);
 }
 
-static bool print_counts(const struct comparison *c, bool markdown, FILE *out)
+bool compare_table_counts(const struct comparison *c, const struct sheet_to *to)
 {
     static const struct column columns[] = { { "RESULTS", COLUMN_NUMBER },
                                              { "WHAT", COLUMN_TEXT },
                                              { "ABOUT", COLUMN_PROSE } };
     struct sheet s;
-    sheet_begin(&s, out, markdown, NULL, columns, 3);
+    sheet_open(&s, to, NULL, columns, 3);
     for (int k = 0; k < LIKENESSES; k++) {
         sheet_cell(&s, "%zu", c->counts[k]);
         sheet_cell(&s, "%s", likeness_name((enum likeness)k));
@@ -244,23 +246,30 @@ static size_t count_of(const struct comparison *c,
     return n;
 }
 
+void compare_counts_text(const struct comparison *c, char *text, size_t size)
+{
+    snprintf(text, size,
+             "%zu result%s: %zu with another verdict, %zu in one run alone; "
+             "%zu for the worse",
+             c->count, plural((int64_t)c->count), count_of(c, compared_moved),
+             count_of(c, compared_alone), count_of(c, compared_worse));
+}
+
 static bool print_tables(const struct compare_report *r, FILE *out)
 {
     const struct comparison *c = r->c;
-    const bool markdown = r->form == COMPARE_MARKDOWN;
-    print_head("A", c->a, markdown, out);
-    print_head("B", c->b, markdown, out);
+    const struct sheet_to to = { out, r->form == COMPARE_MARKDOWN, NULL };
+    char counts[200];
+    print_head("A", c->a, &to);
+    print_head("B", c->b, &to);
     fputs("\n", out);
-    const bool ok = print_counts(c, markdown, out) &&
-                    print_verdicts(c, markdown, out) &&
-                    print_explanations(c, markdown, out) &&
-                    print_changes(c, r->worst, markdown, out) &&
-                    print_times(c, r->worst, markdown, out);
-    fprintf(out,
-            "%zu result%s: %zu with another verdict, %zu in one run alone; "
-            "%zu for the worse\n",
-            c->count, plural((int64_t)c->count), count_of(c, compared_moved),
-            count_of(c, compared_alone), count_of(c, compared_worse));
+    const bool ok = compare_table_counts(c, &to) &&
+                    compare_table_verdicts(c, &to) &&
+                    print_explanations(c, to.markdown, out) &&
+                    compare_table_changes(c, r->worst, &to) &&
+                    compare_table_times(c, r->worst, &to);
+    compare_counts_text(c, counts, sizeof counts);
+    fprintf(out, "%s\n", counts);
     return ok && fflush(out) == 0;
 }
 
@@ -440,6 +449,7 @@ bool compare_print(const void *report, FILE *out)
     switch (r->form) {
     case COMPARE_CSV: return print_csv(r->c, out);
     case COMPARE_JSON: return print_json(r->c, out);
+    case COMPARE_HTML: return compare_html(r, out);
     default: return print_tables(r, out);
     }
 }

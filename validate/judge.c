@@ -12,6 +12,7 @@
 
 #include "assay/memory.h"
 #include "validate/gates.h"
+#include "validate/picture.h"
 
 static const struct verdict_row verdicts[] = {
 #define ASSAY_VERDICT(id, name, code) { name, code },
@@ -79,6 +80,8 @@ void result_free(struct result *r)
     r->rows = NULL;
     explanation_free(r->why);
     r->why = NULL;
+    picture_free(r->picture);
+    r->picture = NULL;
     free(r->case_name);
     assay_free(r->heads_gates);
     r->case_name = NULL;

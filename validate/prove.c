@@ -152,6 +152,19 @@ static bool is_observable(const struct bench *b, int64_t bh)
     return !(b->moved[bh] <= 1) || b->gates[bh] != 0;
 }
 
+/* How far an honest variant is from each limit. */
+static void keep_used(const struct result *r, struct proof *out)
+{
+    for (int g = 0; g < GATES; g++) {
+        const struct gate_result *x = &r->gates[g];
+        const double limit = x->limit.value;
+        if (x->judged)
+            out->used[g] = isnan(x->value) ? INFINITY
+                           : limit > 0     ? x->value / limit
+                                           : x->value;
+    }
+}
+
 static void count(const struct bench *b, bool honest, struct proof *out)
 {
     const struct assay_problem *p = &b->s.c->problem;
@@ -174,6 +187,8 @@ static void count(const struct bench *b, bool honest, struct proof *out)
                 (struct assay_place){ bh / p->hq, bh % p->hq, -1, -1 };
         }
     }
+    if (honest)
+        keep_used(&b->result, out);
     if (honest && out->rejected > 0)
         memcpy(out->reason, b->result.reason, sizeof out->reason);
 }
@@ -260,6 +275,8 @@ static enum assay_status new_proof(struct prove_run *run, struct proof **out,
     }
     *out = &run->proofs[run->count++];
     **out = (struct proof){ .escaped_at = { -1, -1, -1, -1 } };
+    for (int g = 0; g < GATES; g++)
+        (*out)->used[g] = NAN;
     return ASSAY_OK;
 }
 

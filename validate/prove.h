@@ -26,6 +26,9 @@ struct proof {
     double escaped_moved; /* there, as a part of what honest kernels do */
     double unseen_moved;  /* the same, most in heads not observable */
     char reason[320];     /* HONEST: why it is rejected */
+    /* HONEST: the part used of each gate's limit, the value itself where that
+     * is 0, infinite for a NaN; NaN: not judged */
+    double used[GATES];
     /* with a sweep: the smallest strength from which on every head is
      * rejected, by each gate and (at GATES) by any; NaN where that is not so
      * even at the largest. */
@@ -64,5 +67,7 @@ void prove_free(struct prove_run *run);
 bool prove_table(const struct prove_run *run, bool markdown, FILE *to);
 bool prove_csv(const struct prove_run *run, FILE *to);
 bool prove_json(const struct prove_run *run, FILE *to);
+/* The command line is told; NULL: out of memory. */
+bool prove_html(const struct prove_run *run, const char *command, FILE *to);
 
 #endif

@@ -14,19 +14,13 @@
 #include "golden/select.h"
 #include "golden/sheet.h"
 #include "golden/verb.h"
-#include "validate/prove.h"
+#include "validate/prove_report.h"
 
-/* A mutation over all cases and recipes. */
-struct sum {
-    int64_t subjects, heads, observable, rejected, by[GATES];
-    double unseen_moved;
-    double least[GATES + 1]; /* the worst */
-    bool swept;
-};
-
-static struct sum sum_of(const struct prove_run *run, int mutation)
+struct prove_sum prove_sum_of(const struct prove_run *run, int mutation)
 {
-    struct sum s = { 0 };
+    struct prove_sum s = { 0 };
+    for (int g = 0; g < GATES; g++)
+        s.used[g] = NAN;
     for (size_t i = 0; i < run->count; i++) {
         const struct proof *x = &run->proofs[i];
         if ((int)x->mutation != mutation || !x->applies)
@@ -36,8 +30,11 @@ static struct sum sum_of(const struct prove_run *run, int mutation)
         s.observable += x->observable;
         s.rejected += x->rejected;
         s.unseen_moved = assay_worst(s.unseen_moved, x->unseen_moved);
-        for (int g = 0; g < GATES; g++)
+        for (int g = 0; g < GATES; g++) {
             s.by[g] += x->by[g];
+            if (!isnan(x->used[g]))
+                s.used[g] = fmax(s.used[g], x->used[g]);
+        }
         for (int g = 0; g <= GATES && x->swept; g++)
             s.least[g] = assay_worst(s.least[g], x->least[g]);
         s.swept |= x->swept;
@@ -57,28 +54,20 @@ static bool is_honest(int i)
 
 /* ---- tables ---- */
 
-/* Columns of a matrix: some, one for each gate, some more. */
-struct columns {
-    struct column column[GATES + 8];
-    char gates[GATES][24];
-    size_t n;
-};
-
-static void add_column(struct columns *c, const char *name, int flags)
+void prove_add_column(struct prove_columns *c, const char *name, int flags)
 {
     c->column[c->n++] = (struct column){ name, flags };
 }
 
-/* A gate without a limit is asked for by one, and prove has none. */
-static bool has_column(int g)
+bool prove_has_gate(int g)
 {
     return g == GATES || gate_get((enum gate)g)->limit >= 0;
 }
 
-static void add_gates(struct columns *c)
+void prove_add_gates(struct prove_columns *c)
 {
     for (int g = 0; g < GATES; g++) {
-        if (!has_column(g))
+        if (!prove_has_gate(g))
             continue;
         const char *name = gate_get((enum gate)g)->name;
         size_t n = 0;
@@ -86,7 +75,7 @@ static void add_gates(struct columns *c)
             c->gates[g][n] =
                 name[n] == '-' ? ' ' : (char)toupper((unsigned char)name[n]);
         c->gates[g][n] = '\0';
-        add_column(c, c->gates[g], COLUMN_NUMBER);
+        prove_add_column(c, c->gates[g], COLUMN_NUMBER);
     }
 }
 
@@ -99,21 +88,21 @@ static void strength_cell(struct sheet *s, const struct mutation *m)
 
 static bool matrix(const struct prove_run *run, bool markdown, FILE *to)
 {
-    struct columns c = { .n = 0 };
+    struct prove_columns c = { .n = 0 };
     struct sheet s;
-    add_column(&c, "MUTATION", COLUMN_TEXT);
-    add_column(&c, "STRENGTH", COLUMN_EXTRA);
-    add_column(&c, "HEADS", COLUMN_NUMBER);
-    add_column(&c, "SEEN", COLUMN_NUMBER);
-    add_gates(&c);
-    add_column(&c, "ESCAPED", COLUMN_NUMBER);
-    add_column(&c, "UNSEEN MOVED", COLUMN_NUMBER);
+    prove_add_column(&c, "MUTATION", COLUMN_TEXT);
+    prove_add_column(&c, "STRENGTH", COLUMN_EXTRA);
+    prove_add_column(&c, "HEADS", COLUMN_NUMBER);
+    prove_add_column(&c, "SEEN", COLUMN_NUMBER);
+    prove_add_gates(&c);
+    prove_add_column(&c, "ESCAPED", COLUMN_NUMBER);
+    prove_add_column(&c, "UNSEEN MOVED", COLUMN_NUMBER);
     sheet_begin(&s, to, markdown,
                 "mutations: heads in which each can be seen, and in which each "
                 "gate rejects it",
                 c.column, c.n);
     for (int m = 0; m < MUTATIONS; m++) {
-        const struct sum x = sum_of(run, m);
+        const struct prove_sum x = prove_sum_of(run, m);
         if (is_honest(m) || x.subjects == 0)
             continue;
         sheet_cell(&s, "%s%s", mutation_at(m)->name,
@@ -122,7 +111,7 @@ static bool matrix(const struct prove_run *run, bool markdown, FILE *to)
         sheet_cell(&s, "%" PRId64, x.heads);
         sheet_cell(&s, "%" PRId64, x.observable);
         for (int g = 0; g < GATES; g++)
-            if (has_column(g))
+            if (prove_has_gate(g))
                 sheet_cell(&s, "%" PRId64, x.by[g]);
         sheet_cell(&s, "%" PRId64, x.observable - x.rejected);
         sheet_number(&s, "%.2g",
@@ -133,23 +122,23 @@ static bool matrix(const struct prove_run *run, bool markdown, FILE *to)
 
 static bool honest(const struct prove_run *run, bool markdown, FILE *to)
 {
-    struct columns c = { .n = 0 };
+    struct prove_columns c = { .n = 0 };
     struct sheet s;
-    add_column(&c, "HONEST", COLUMN_TEXT);
-    add_column(&c, "HEADS", COLUMN_NUMBER);
-    add_gates(&c);
-    add_column(&c, "REJECTED", COLUMN_NUMBER);
-    add_column(&c, "ABOUT", COLUMN_PROSE);
+    prove_add_column(&c, "HONEST", COLUMN_TEXT);
+    prove_add_column(&c, "HEADS", COLUMN_NUMBER);
+    prove_add_gates(&c);
+    prove_add_column(&c, "REJECTED", COLUMN_NUMBER);
+    prove_add_column(&c, "ABOUT", COLUMN_PROSE);
     sheet_begin(&s, to, markdown,
                 "honest variants: heads that each gate rejects", c.column, c.n);
     for (int m = 0; m < MUTATIONS; m++) {
-        const struct sum x = sum_of(run, m);
+        const struct prove_sum x = prove_sum_of(run, m);
         if (!is_honest(m) || x.subjects == 0)
             continue;
         sheet_cell(&s, "%s", mutation_at(m)->name);
         sheet_cell(&s, "%" PRId64, x.heads);
         for (int g = 0; g < GATES; g++)
-            if (has_column(g))
+            if (prove_has_gate(g))
                 sheet_cell(&s, "%" PRId64, x.by[g]);
         sheet_cell(&s, "%" PRId64, x.rejected);
         sheet_cell(&s, "%s", mutation_at(m)->about);
@@ -157,42 +146,48 @@ static bool honest(const struct prove_run *run, bool markdown, FILE *to)
     return sheet_end(&s);
 }
 
-static bool resolution(const struct prove_run *run, bool markdown, FILE *to)
+bool prove_any_swept(const struct prove_run *run)
 {
-    struct columns c = { .n = 0 };
+    for (size_t i = 0; i < run->count; i++)
+        if (run->proofs[i].applies && run->proofs[i].swept)
+            return true;
+    return false;
+}
+
+bool prove_resolution(const struct prove_run *run, const struct sheet_to *to)
+{
+    struct prove_columns c = { .n = 0 };
     struct sheet s;
-    bool any = false;
-    add_column(&c, "MUTATION", COLUMN_TEXT);
-    add_column(&c, "UNIT", COLUMN_TEXT);
-    add_column(&c, "STATED", COLUMN_NUMBER);
-    add_gates(&c);
-    add_column(&c, "ANY", COLUMN_NUMBER);
-    for (int m = 0; m < MUTATIONS; m++)
-        any |= sum_of(run, m).swept;
-    if (!any)
+    prove_add_column(&c, "MUTATION", COLUMN_TEXT);
+    prove_add_column(&c, "UNIT", COLUMN_TEXT);
+    prove_add_column(&c, "STATED", COLUMN_NUMBER);
+    prove_add_gates(&c);
+    prove_add_column(&c, "ANY", COLUMN_NUMBER);
+    if (!prove_any_swept(run))
         return true;
-    sheet_begin(&s, to, markdown,
-                "resolution: the smallest strength that is rejected in all "
-                "heads where the largest can be seen; worst over cases and "
-                "recipes",
-                c.column, c.n);
+    sheet_open(
+        &s, to,
+        to->html ? NULL
+                 : "resolution: the smallest strength that is rejected in all "
+                   "heads where the largest can be seen; worst over cases and "
+                   "recipes",
+        c.column, c.n);
     for (int m = 0; m < MUTATIONS; m++) {
-        const struct sum x = sum_of(run, m);
+        const struct prove_sum x = prove_sum_of(run, m);
         if (!x.swept)
             continue;
         sheet_cell(&s, "%s", mutation_at(m)->name);
         sheet_cell(&s, "%s", mutation_at(m)->unit);
         sheet_number(&s, "%.3g", mutation_at(m)->strength);
         for (int g = 0; g <= GATES; g++)
-            if (has_column(g))
+            if (prove_has_gate(g))
                 sheet_number(&s, "%.2g", x.least[g]);
     }
     return sheet_end(&s);
 }
 
-/* The command that repeats one proof. */
-static void repeat(const struct prove_run *run, const struct proof *x,
-                   char *text, size_t size)
+void prove_repeat(const struct prove_run *run, const struct proof *x,
+                  char *text, size_t size)
 {
     char name[1024];
     select_quote(run->cases[x->case_index], name, sizeof name);
@@ -201,39 +196,39 @@ static void repeat(const struct prove_run *run, const struct proof *x,
              mutation_get(x->mutation)->name);
 }
 
-/* One line for what is wrong, and one that repeats it. */
-static void print_bad(const struct prove_run *run, const struct proof *x,
-                      FILE *to)
+void prove_say_bad(const struct prove_run *run, const struct proof *x, FILE *to)
 {
     const struct mutation *m = mutation_get(x->mutation);
-    char again[4096];
-    repeat(run, x, again, sizeof again);
     fprintf(to, "%s, %s: %s ", run->cases[x->case_index], x->recipe->name,
             m->name);
     if (m->expect == MUTATION_HONEST)
         fprintf(to,
                 "is honest and rejected in %" PRId64 " of %" PRId64
-                " heads: %s\n",
+                " heads: %s",
                 x->rejected, x->heads, x->reason);
     else
         fprintf(to,
                 "escapes in %" PRId64 " of %" PRId64
                 " heads where it can be seen, at most at head %" PRId64
-                ", %.3g times what honest kernels move\n",
+                ", %.3g times what honest kernels move",
                 proof_bad(x), x->observable, x->escaped_at.h, x->escaped_moved);
-    fprintf(to, "    %s\n", again);
 }
 
-struct totals {
-    int mutations, variants;
-    int64_t observable, rejected, unseen, honest_heads, honest_rejected;
-};
-
-static struct totals totals_of(const struct prove_run *run)
+/* One line for what is wrong, and one that repeats it. */
+static void print_bad(const struct prove_run *run, const struct proof *x,
+                      FILE *to)
 {
-    struct totals t = { 0 };
+    char again[4096];
+    prove_repeat(run, x, again, sizeof again);
+    prove_say_bad(run, x, to);
+    fprintf(to, "\n    %s\n", again);
+}
+
+struct prove_totals prove_totals_of(const struct prove_run *run)
+{
+    struct prove_totals t = { 0 };
     for (int m = 0; m < MUTATIONS; m++) {
-        const struct sum x = sum_of(run, m);
+        const struct prove_sum x = prove_sum_of(run, m);
         if (is_honest(m)) {
             t.variants += x.subjects > 0;
             t.honest_heads += x.heads;
@@ -248,12 +243,24 @@ static struct totals totals_of(const struct prove_run *run)
     return t;
 }
 
+void prove_totals_say(const struct prove_totals *t, FILE *to)
+{
+    fprintf(to,
+            "%d mutation%s: %" PRId64 " of %" PRId64 " heads rejected, %" PRId64
+            " escaped, %" PRId64
+            " not observable; %d honest variant%s: %" PRId64 " of %" PRId64
+            " heads rejected",
+            t->mutations, plural(t->mutations), t->rejected, t->observable,
+            t->observable - t->rejected, t->unseen, t->variants,
+            plural(t->variants), t->honest_rejected, t->honest_heads);
+}
+
 bool prove_table(const struct prove_run *run, bool markdown, FILE *to)
 {
-    const struct totals t = totals_of(run);
+    const struct prove_totals t = prove_totals_of(run);
     bool ok = matrix(run, markdown, to);
     ok &= honest(run, markdown, to);
-    ok &= resolution(run, markdown, to);
+    ok &= prove_resolution(run, &(struct sheet_to){ to, markdown, NULL });
     fputs("SEEN: heads in which a row of O or an LSE moves by more than in "
           "honest kernels;\nUNSEEN MOVED: the most in the other heads, as a "
           "part of that\n",
@@ -261,14 +268,9 @@ bool prove_table(const struct prove_run *run, bool markdown, FILE *to)
     for (size_t i = 0; i < run->count; i++)
         if (proof_bad(&run->proofs[i]) > 0)
             print_bad(run, &run->proofs[i], to);
-    fprintf(to,
-            "\n%d mutation%s: %" PRId64 " of %" PRId64
-            " heads rejected, %" PRId64 " escaped, %" PRId64
-            " not observable; %d honest variant%s: %" PRId64 " of %" PRId64
-            " heads rejected\n",
-            t.mutations, plural(t.mutations), t.rejected, t.observable,
-            t.observable - t.rejected, t.unseen, t.variants, plural(t.variants),
-            t.honest_rejected, t.honest_heads);
+    fputc('\n', to);
+    prove_totals_say(&t, to);
+    fputc('\n', to);
     return fflush(to) == 0 && ok;
 }
 
@@ -336,7 +338,7 @@ static json_t *proof_json(const struct prove_run *run, const struct proof *x)
     const struct mutation *m = mutation_get(x->mutation);
     char again[4096];
     json_t *out = json_object();
-    repeat(run, x, again, sizeof again);
+    prove_repeat(run, x, again, sizeof again);
     json_object_set_new(out, "case", json_text(run->cases[x->case_index]));
     json_object_set_new(out, "recipe", json_string(x->recipe->name));
     json_object_set_new(out, "mutation", json_string(m->name));
@@ -363,7 +365,7 @@ static json_t *proof_json(const struct prove_run *run, const struct proof *x)
 
 bool prove_json(const struct prove_run *run, FILE *to)
 {
-    const struct totals t = totals_of(run);
+    const struct prove_totals t = prove_totals_of(run);
     json_t *all = json_object(), *totals = json_object(), *list = json_array();
     json_object_set_new(all, "schema", json_string("assay-prove/1"));
     json_object_set_new(all, "version", json_string(PACKAGE_VERSION));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "validate/record.h"
+#include "validate/picture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,8 +100,9 @@ static enum assay_status fill(const struct run_result *from, struct result *out,
 
 enum assay_status record_judge(const struct run_file *run, size_t i,
                                const struct limits *limits,
-                               const struct quarantine *quarantine, bool rows,
-                               struct result *out, struct assay_error *err)
+                               const struct quarantine *quarantine,
+                               enum record_keep keep, struct result *out,
+                               struct assay_error *err)
 {
     struct run_result from;
     struct limit own[GATES];
@@ -116,7 +118,9 @@ enum assay_status record_judge(const struct run_file *run, size_t i,
             out->why = from.why;
             from.why = NULL;
         }
-        if (st == ASSAY_OK && rows)
+        if (st == ASSAY_OK && keep == KEEP_PICTURE)
+            st = result_keep_picture(out, &from.sketch, err);
+        if (st == ASSAY_OK && keep == KEEP_ROWS)
             st = result_keep_rows(out, &from.sketch, err);
     }
     if (st == ASSAY_OK)

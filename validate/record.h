@@ -27,13 +27,16 @@ enum assay_status record_add(struct run_file_writer *w, const struct result *r,
 enum assay_status record_verdict(const struct run_result *from,
                                  enum verdict *out, struct assay_error *err);
 
-/* Result i of a record, judged anew if it has rows, which it keeps if asked to;
- * the verdict of what did not run stays. result_free *out, also after a
- * failure. */
+/* What a judged result keeps for its report: result->rows, result->picture. */
+enum record_keep { KEEP_NOTHING, KEEP_ROWS, KEEP_PICTURE };
+
+/* Result i of a record, judged anew if it has rows; the verdict of what did
+ * not run stays. result_free *out, also after a failure. */
 enum assay_status record_judge(const struct run_file *run, size_t i,
                                const struct limits *limits,
-                               const struct quarantine *quarantine, bool rows,
-                               struct result *out, struct assay_error *err);
+                               const struct quarantine *quarantine,
+                               enum record_keep keep, struct result *out,
+                               struct assay_error *err);
 
 /* The head of the report of a record, without results; module_info_free its
  * module and report_run_free it, also after a failure. It takes the command,

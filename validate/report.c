@@ -43,6 +43,11 @@ bool report_format_has_rows(const struct report_format *format)
     return format->end == report_json || format->end == report_jsonl_end;
 }
 
+bool report_format_has_pictures(const struct report_format *format)
+{
+    return format->end == report_html;
+}
+
 const struct report_format *report_format_get(int i)
 {
     return &formats[i];

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "golden/set.h"
+#include "golden/sheet.h"
 #include "golden/temp_file.h"
 #include "validate/limits.h"
 #include "validate/module.h"
@@ -94,8 +95,9 @@ struct report_format {
     report_writer *end;     /* when all results are there */
     const char *about;
 };
-/* Whether it tells result->rows. */
+/* Whether it tells result->rows; whether it draws result->picture. */
 bool report_format_has_rows(const struct report_format *format);
+bool report_format_has_pictures(const struct report_format *format);
 int report_format_count(void);
 const struct report_format *report_format_get(int i);
 /* The value of an option --format; argp_error() if there is no such. */
@@ -109,6 +111,22 @@ extern const char report_format_names[];
 #undef ASSAY_REPORT
 report_writer report_jsonl_begin;
 report_one_writer report_jsonl_one;
+
+/* The largest part of what the gates allow a judged result; above 1 fails. */
+double report_used(const struct result *one);
+
+/* Tables of all results, and of the worst figures of each recipe. */
+bool report_results(const struct report *r, const struct sheet_to *to);
+bool report_worst(const struct report *r, const struct sheet_to *to);
+/* What their heads stand for; n texts. */
+const char *const *report_legend(size_t *n);
+
+/* Whether two results did not run for the same reason, and how many cases did
+ * not for result i's; 0: an earlier result tells it. */
+size_t report_cases_alike(const struct report *r, size_t i);
+/* What was promised, and what the cases cannot tell apart, in lines. */
+void report_promises(const struct report *r, FILE *out);
+void report_coverage(const struct report *r, FILE *out);
 
 /* Lines for people: reasons, notes and what the cases cannot tell apart. */
 void report_reasons(const struct report *r, bool markdown, FILE *out);

@@ -54,7 +54,7 @@ static bool alike(const struct result *a, const struct result *b)
 }
 
 /* How many cases did not run for this reason; 0: an earlier line tells it. */
-static size_t cases_alike(const struct report *r, size_t i)
+size_t report_cases_alike(const struct report *r, size_t i)
 {
     const struct result *one = &r->results[i];
     const char *last = NULL;
@@ -91,7 +91,7 @@ static void say_reason(struct lines *l, size_t i)
 {
     const struct result *one = &l->r->results[i];
     const bool ran = verdict_get(one->verdict)->code != EXIT_NOTHING_RAN;
-    const size_t cases = ran ? 1 : cases_alike(l->r, i);
+    const size_t cases = ran ? 1 : report_cases_alike(l->r, i);
     if (one->verdict == VERDICT_PASS || cases == 0)
         return;
     say_head(l, verdict_get(one->verdict)->name);
@@ -217,9 +217,19 @@ static void say_promises(const struct lines *l)
     fputs("\n\n", l->out);
 }
 
+void report_promises(const struct report *r, FILE *out)
+{
+    say_promises(&(struct lines){ .r = r, .out = out });
+}
+
+void report_coverage(const struct report *r, FILE *out)
+{
+    say_coverage(&(struct lines){ .r = r, .out = out });
+}
+
 void report_reasons(const struct report *r, bool markdown, FILE *out)
 {
-    struct lines l = { r, out, markdown, { .r = r } };
+    struct lines l = { r, out, markdown, .maps.r = r };
     say_promises(&l);
     for (size_t i = 0; i < r->count; i++) {
         say_reason(&l, i);

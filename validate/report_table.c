@@ -42,8 +42,7 @@ static enum colour colour_of(const struct result *r)
                                                             : COLOUR_BAD;
 }
 
-/* The worst part of what the gates allow; above 1 fails. */
-static double most_used(const struct result *r)
+double report_used(const struct result *r)
 {
     double most = 0;
     for (int i = 0; i < GATES; i++) {
@@ -79,7 +78,7 @@ static void first_cells(struct sheet *s, const struct result *r, bool again)
                result_is_known(r) ? ", known" : "");
     sheet_colour(s, colour_of(r));
     if (r->judged)
-        figure(s, most_used(r), true, most_used(r) < 100 ? 2 : 0);
+        figure(s, report_used(r), true, report_used(r) < 100 ? 2 : 0);
     else
         sheet_cell(s, "-");
 }
@@ -108,7 +107,7 @@ static void result_rows(struct sheet *s, const struct result *r,
     }
 }
 
-static bool print_results(const struct report *r, bool markdown, FILE *out)
+bool report_results(const struct report *r, const struct sheet_to *to)
 {
     static const struct column columns[] = {
         { "CASE", COLUMN_LONG },
@@ -125,8 +124,8 @@ static bool print_results(const struct report *r, bool markdown, FILE *out)
         { "LSE NATS", COLUMN_NUMBER },
     };
     struct sheet s;
-    sheet_begin(&s, out, markdown, markdown ? "Results" : NULL, columns,
-                sizeof columns / sizeof *columns);
+    sheet_open(&s, to, to->markdown ? "Results" : NULL, columns,
+               sizeof columns / sizeof *columns);
     for (size_t i = 0; i < r->count; i++)
         result_rows(&s, &r->results[i], i ? &r->results[i - 1] : NULL);
     return sheet_end(&s);
@@ -191,7 +190,7 @@ static void summary_rows(struct sheet *s, const struct summary *sum)
     }
 }
 
-static bool print_summary(const struct report *r, bool markdown, FILE *out)
+bool report_worst(const struct report *r, const struct sheet_to *to)
 {
     static const struct column columns[] = {
         { "RECIPE", COLUMN_TEXT },
@@ -213,10 +212,10 @@ static bool print_summary(const struct report *r, bool markdown, FILE *out)
         if (sum.judged == 0)
             continue;
         if (!any)
-            sheet_begin(&s, out, markdown,
-                        markdown ? "Worst figures of each recipe"
-                                 : "worst figures of each recipe",
-                        columns, sizeof columns / sizeof *columns);
+            sheet_open(&s, to,
+                       to->markdown ? "Worst figures of each recipe"
+                                    : "worst figures of each recipe",
+                       columns, sizeof columns / sizeof *columns);
         any = true;
         summary_rows(&s, &sum);
     }
@@ -225,7 +224,7 @@ static bool print_summary(const struct report *r, bool markdown, FILE *out)
 
 /* ---- the two formats ---- */
 
-static void print_legend(bool markdown, FILE *out)
+const char *const *report_legend(size_t *n)
 {
     static const char *const lines[] = {
         "build: kernel - emulated; recipe: emulated - exact; total: kernel - "
@@ -233,16 +232,19 @@ static void print_legend(bool markdown, FILE *out)
         "USED: worst part of what the gates allow; WORST ROW: cosine; LSE "
         "NATS: largest"
     };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        fprintf(out, "%s\n%s", lines[i], markdown ? "\n" : "");
+    *n = sizeof lines / sizeof *lines;
+    return lines;
 }
 
 static bool print_all(const struct report *r, bool markdown, FILE *out)
 {
+    const struct sheet_to to = { out, markdown, NULL };
     char counts[256];
-    bool ok =
-        print_results(r, markdown, out) && print_summary(r, markdown, out);
-    print_legend(markdown, out);
+    size_t n;
+    const bool ok = report_results(r, &to) && report_worst(r, &to);
+    const char *const *legend = report_legend(&n);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%s\n%s", legend[i], markdown ? "\n" : "");
     report_reasons(r, markdown, out);
     report_counts(r, counts, sizeof counts);
     fprintf(out, markdown ? "\n**%s**\n" : "%s\n", counts);

@@ -44,6 +44,14 @@ struct gate_row {
 };
 const struct gate_row *gate_get(enum gate gate);
 
+/* C against E, E against X, C against X. */
+enum distance_kind {
+    DISTANCE_BUILD,
+    DISTANCE_RECIPE,
+    DISTANCE_TOTAL,
+    DISTANCES
+};
+
 /* A limit and where it came from; below 0: the gate has none. */
 struct limit {
     double value;
@@ -64,6 +72,7 @@ struct gate_result {
 };
 
 struct sketch;
+struct picture; /* validate/picture.h */
 
 /* A known failure that this result is; see validate/quarantine.h. */
 struct quarantine_entry;
@@ -86,6 +95,7 @@ struct result {
     const struct quarantine_entry *known; /* or NULL */
     struct explanation *why; /* of a verdict that is not pass; or NULL */
     struct sketch *rows; /* kept for a report that tells them; or NULL */
+    struct picture *picture; /* the same for one that draws */
 };
 
 /* Takes what a sketch holds, which is empty then. ASSAY_MEMORY. */

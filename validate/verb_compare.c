@@ -2,6 +2,7 @@
  *
  * assay compare: two run records side by side.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "golden/temp_file.h"
@@ -10,6 +11,7 @@
 
 struct options {
     const char *files[2], *out;
+    char *command;
     struct compare_options compare;
     enum compare_form form;
     long worst;
@@ -23,14 +25,18 @@ static const struct argp_option keys[] = {
     { "force", KEY_FORCE, NULL, 0, "compare runs of different golden sets", 0 },
     { "worst", KEY_WORST, "N", 0,
       "tell the N largest changes and slowest results; default 5", 0 },
-    { "format", KEY_FORMAT, "table|markdown|csv|json", 0, "default table", 0 },
+    { "format", KEY_FORMAT, "table|markdown|csv|json|html", 0,
+      "default table; html is a page of one file, with plots where gnuplot is "
+      "installed",
+      0 },
     { "output", 'o', "FILE", 0, "write the comparison there", 0 },
     { 0 },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    static const char *const forms[] = { "table", "markdown", "csv", "json" };
+    static const char *const forms[] = { "table", "markdown", "csv", "json",
+                                         "html" };
     struct options *o = state->input;
     switch (key) {
     case KEY_IGNORE_KERNEL: o->compare.ignore_kernel = true; break;
@@ -40,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_FORMAT:
         o->form =
-            (enum compare_form)verb_word(state, "--format", arg, forms, 4);
+            (enum compare_form)verb_word(state, "--format", arg, forms, 5);
         break;
     case 'o': o->out = arg; break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->compare.selection; break;
@@ -99,7 +105,8 @@ static enum assay_status compare(const struct options *o, int *code,
 {
     struct run_file *a = NULL, *b = NULL;
     struct comparison c = { 0 };
-    const struct compare_report report = { &c, o->form, (size_t)o->worst };
+    const struct compare_report report = { &c, o->form, (size_t)o->worst,
+                                           o->command };
     enum assay_status st;
     if ((st = check_output(o, err)) == ASSAY_OK &&
         (st = run_file_open(o->files[0], &a, err)) == ASSAY_OK &&
@@ -117,10 +124,13 @@ static enum assay_status compare(const struct options *o, int *code,
 
 int verb_compare(int argc, char **argv)
 {
-    struct options o = { .worst = 5 };
+    struct options o = { .worst = 5,
+                         .command = report_command("compare", argc, argv) };
     struct assay_error err;
     int code = 0;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    return compare(&o, &code, &err) == ASSAY_OK ? verb_end("compare", code)
+    code = compare(&o, &code, &err) == ASSAY_OK ? verb_end("compare", code)
                                                 : verb_fail("compare", &err);
+    free(o.command);
+    return code;
 }

@@ -99,14 +99,17 @@ struct judging_run {
 static enum assay_status judge_all(struct judging_run *j,
                                    struct assay_error *err)
 {
+    const enum record_keep keep = j->o->rows ? KEEP_ROWS
+                                  : report_format_has_pictures(j->o->format)
+                                      ? KEEP_PICTURE
+                                      : KEEP_NOTHING;
     enum assay_status st = ASSAY_OK;
     j->results = calloc(j->list.count + 1, sizeof *j->results);
     if (!j->results)
         return assay_fail(err, ASSAY_MEMORY, "no memory for results");
     while (st == ASSAY_OK && j->count < j->list.count) {
         st = record_judge(j->run, j->list.at[j->count], &j->o->limits,
-                          &j->quarantine, j->o->rows, &j->results[j->count],
-                          err);
+                          &j->quarantine, keep, &j->results[j->count], err);
         j->count++;
     }
     return st;

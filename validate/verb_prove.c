@@ -3,16 +3,19 @@
  * assay prove: what the gates reject, on a golden set.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "golden/temp_file.h"
 #include "golden/verb.h"
 #include "validate/prove.h"
+#include "validate/report.h"
 
-enum form { FORM_TABLE, FORM_MARKDOWN, FORM_CSV, FORM_JSON };
+enum form { FORM_TABLE, FORM_MARKDOWN, FORM_CSV, FORM_JSON, FORM_HTML };
 
 struct options {
     const char *file, *out;
+    char *command;
     struct prove_options prove;
     enum form form;
 };
@@ -36,8 +39,10 @@ static const struct argp_option keys[] = {
       0 },
     { "sweep", KEY_SWEEP, NULL, 0,
       "find the smallest strength that each gate rejects, too", 0 },
-    { "format", KEY_FORMAT, "table|markdown|csv|json", 0,
-      "default table; csv and json have every case, recipe and mutation", 0 },
+    { "format", KEY_FORMAT, "table|markdown|csv|json|html", 0,
+      "default table; csv and json have every case, recipe and mutation; html "
+      "is a page of one file, with plots where gnuplot is installed",
+      0 },
     { "output", 'o', "FILE", 0, "write the report there", 0 },
     { "threads", KEY_THREADS, "N", 0,
       "default one a core; the result does not depend on it", 0 },
@@ -46,7 +51,8 @@ static const struct argp_option keys[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    static const char *const forms[] = { "table", "markdown", "csv", "json" };
+    static const char *const forms[] = { "table", "markdown", "csv", "json",
+                                         "html" };
     struct options *o = state->input;
     switch (key) {
     case KEY_RECIPE:
@@ -56,7 +62,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_MUTATION: o->prove.mutations = arg; break;
     case KEY_SWEEP: o->prove.sweep = true; break;
     case KEY_FORMAT:
-        o->form = (enum form)verb_word(state, "--format", arg, forms, 4);
+        o->form = (enum form)verb_word(state, "--format", arg, forms, 5);
         break;
     case 'o': o->out = arg; break;
     case KEY_THREADS:
@@ -91,6 +97,7 @@ static const struct argp argp = {
 
 struct proofs {
     const struct prove_run *run;
+    const char *command;
     enum form form;
 };
 
@@ -100,6 +107,7 @@ static bool print(const void *what, FILE *to)
     switch (x->form) {
     case FORM_CSV: return prove_csv(x->run, to);
     case FORM_JSON: return prove_json(x->run, to);
+    case FORM_HTML: return prove_html(x->run, x->command, to);
     default: return prove_table(x->run, x->form == FORM_MARKDOWN, to);
     }
 }
@@ -120,13 +128,13 @@ static enum assay_status prove(const struct options *o, struct prove_run *run,
     for (size_t i = 0; i < run->count; i++)
         if (proof_bad(&run->proofs[i]) > 0)
             *code = EXIT_WRONG;
-    return temp_file_print(o->out, print, &(struct proofs){ run, o->form },
-                           err);
+    return temp_file_print(o->out, print,
+                           &(struct proofs){ run, o->command, o->form }, err);
 }
 
 int verb_prove(int argc, char **argv)
 {
-    struct options o = { 0 };
+    struct options o = { .command = report_command("prove", argc, argv) };
     struct prove_run run = { 0 };
     struct assay_set *set = NULL;
     struct assay_error err;
@@ -136,5 +144,6 @@ int verb_prove(int argc, char **argv)
     code = st == ASSAY_OK ? verb_end("prove", code) : verb_fail("prove", &err);
     prove_free(&run);
     assay_set_close(set);
+    free(o.command);
     return code;
 }

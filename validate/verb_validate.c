@@ -12,6 +12,7 @@
 #include "validate/device.h"
 #include "validate/explain.h"
 #include "validate/limits.h"
+#include "validate/picture.h"
 #include "validate/quarantine.h"
 #include "validate/record.h"
 #include "validate/report.h"
@@ -269,6 +270,8 @@ static enum assay_status judge_one(struct validate *v, const struct loaded *l,
         st = finish(v, r, &sketch, err);
     if (st == ASSAY_OK && v->o->rows)
         st = result_keep_rows(r, &sketch, err);
+    else if (st == ASSAY_OK && report_format_has_pictures(v->o->format))
+        st = result_keep_picture(r, &sketch, err);
     sketch_free(&sketch);
     return st;
 }

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "validate/picture.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "assay/memory.h"
+#include "validate/judge.h"
+
+enum { TILES = 64, COARSE_TILES = 32, BLOCKS = 16 }; /* most in a map */
+
+void picture_free(struct picture *p)
+{
+    if (!p)
+        return;
+    for (int d = 0; d < DISTANCES; d++) {
+        assay_free(p->rel_l2[d]);
+        assay_free(p->lse_max[d]);
+    }
+    assay_free(p->lse_c);
+    assay_free(p->lse_e);
+    assay_free(p->used_o);
+    assay_free(p->used_lse);
+    assay_free(p->channel);
+    free(p);
+}
+
+static enum assay_status picture_new(const struct assay_problem *p,
+                                     struct picture **out,
+                                     struct assay_error *err)
+{
+    static const char what[] = "the figures of a page";
+    const int64_t rows = assay_problem_rows(p), heads = p->b * p->hq;
+    struct picture *n = calloc(1, sizeof *n);
+    enum assay_status st = ASSAY_OK;
+    *out = n;
+    if (!n)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for %s", what);
+    n->heads = (size_t)heads;
+    n->rows = (size_t)rows;
+    for (int d = 0; st == ASSAY_OK && d < DISTANCES; d++)
+        if ((st = assay_alloc(what, heads, sizeof(double), &n->rel_l2[d],
+                              err)) == ASSAY_OK)
+            st = assay_alloc(what, heads, sizeof(double), &n->lse_max[d], err);
+    float **const floats[] = { &n->lse_c, &n->lse_e, &n->used_o, &n->used_lse };
+    for (size_t i = 0; st == ASSAY_OK && i < sizeof floats / sizeof *floats;
+         i++)
+        st = assay_alloc(what, rows, sizeof(float), floats[i], err);
+    if (st == ASSAY_OK)
+        st = assay_alloc(what, rows, sizeof *n->channel, &n->channel, err);
+    return st;
+}
+
+/* One head is a problem of its own: all its rows lie together. */
+static void fill_heads(struct picture *out, const struct sketch *s)
+{
+    const struct {
+        const struct assay_row *rows;
+        const double *a, *b;
+    } of[DISTANCES] = { [DISTANCE_BUILD] = { s->ce, s->lse_c, s->lse_e },
+                        [DISTANCE_RECIPE] = { s->ex, s->lse_e, s->lse_x },
+                        [DISTANCE_TOTAL] = { s->cx, s->lse_c, s->lse_x } };
+    struct assay_problem one = s->problem;
+    one.b = one.hq = one.hk = 1;
+    for (size_t h = 0; h < out->heads; h++)
+        for (int d = 0; d < DISTANCES; d++) {
+            const size_t at = h * (size_t)one.nq;
+            struct assay_distance x;
+            assay_distance(&one, of[d].rows + at, of[d].a + at, of[d].b + at, 0,
+                           1, &x);
+            out->rel_l2[d][h] = x.rel_l2;
+            out->lse_max[d][h] = x.lse_max;
+        }
+}
+
+enum assay_status result_keep_picture(struct result *r, const struct sketch *s,
+                                      struct assay_error *err)
+{
+    struct picture *p;
+    enum assay_status st = picture_new(&s->problem, &p, err);
+    if (st != ASSAY_OK) {
+        picture_free(p);
+        return st;
+    }
+    fill_heads(p, s);
+    for (size_t i = 0; i < p->rows; i++) {
+        const int64_t row = (int64_t)i;
+        const struct assay_row *ce = &s->ce[i];
+        p->lse_c[i] = (float)s->lse_c[i];
+        p->lse_e[i] = (float)s->lse_e[i];
+        p->used_o[i] = (float)judge_row_used(s, r->gates, row);
+        p->used_lse[i] = (float)judge_row_used_lse(s, r->gates, row);
+        p->channel[i] =
+            (int32_t)(ce->mismatched ? ce->mismatched_c : ce->max_c);
+    }
+    picture_free(r->picture);
+    r->picture = p;
+    return ASSAY_OK;
+}
+
+/* ---- maps ---- */
+
+/* The least power of two in whose steps `count` fits `most`. */
+static int64_t power_step(int64_t count, int64_t most)
+{
+    int64_t step = 1;
+    while ((count + step - 1) / step > most)
+        step *= 2;
+    return step;
+}
+
+static enum assay_status map_new(struct picture_map *map,
+                                 struct assay_error *err)
+{
+    const size_t n = map->rows * map->columns;
+    enum assay_status st = assay_alloc("a map", (int64_t)n, sizeof *map->values,
+                                       &map->values, err);
+    for (size_t i = 0; st == ASSAY_OK && i < n; i++)
+        map->values[i] = 0; /* no part is used */
+    return st;
+}
+
+bool picture_any_fails(const struct picture *p)
+{
+    for (size_t i = 0; i < p->rows; i++)
+        if (!((double)p->used_o[i] <= 1))
+            return true;
+    return false;
+}
+
+/* Rows below this part are left out: where there are failing ones with a part
+ * that can be drawn, the others only hide them. */
+static double least_of(const struct picture *p)
+{
+    for (size_t i = 0; i < p->rows; i++)
+        if (isfinite(p->used_o[i]) && (double)p->used_o[i] > 1)
+            return 1;
+    return 0;
+}
+
+static void add(double *cell, double used, double least)
+{
+    if (!(used <= least))
+        *cell = assay_worst(*cell, used);
+}
+
+enum assay_status picture_heads(const struct result *r, struct picture_map *out,
+                                struct assay_error *err)
+{
+    const struct picture *p = r->picture;
+    const int64_t nq = r->problem.nq, step = power_step(nq, TILES);
+    *out = (struct picture_map){ NULL, p->heads,
+                                 (size_t)((nq + step - 1) / step), step, 0 };
+    const enum assay_status st = map_new(out, err);
+    const double least = least_of(p);
+    for (size_t i = 0; st == ASSAY_OK && i < p->rows; i++) {
+        const size_t head = i / (size_t)nq,
+                     tile = i % (size_t)nq / (size_t)step;
+        add(&out->values[head * out->columns + tile], (double)p->used_o[i],
+            least);
+    }
+    return st;
+}
+
+enum assay_status picture_channels(const struct result *r,
+                                   struct picture_map *out,
+                                   struct assay_error *err)
+{
+    const struct picture *p = r->picture;
+    const int64_t nq = r->problem.nq, step = power_step(nq, COARSE_TILES),
+                  dv = r->problem.dv, block = power_step(dv, BLOCKS);
+    *out =
+        (struct picture_map){ NULL, (size_t)((nq + step - 1) / step),
+                              (size_t)((dv + block - 1) / block), step, block };
+    const enum assay_status st = map_new(out, err);
+    const double least = least_of(p);
+    for (size_t i = 0; st == ASSAY_OK && i < p->rows; i++) {
+        const size_t tile = i % (size_t)nq / (size_t)step;
+        if (p->channel[i] >= 0)
+            add(&out->values[tile * out->columns +
+                             (size_t)(p->channel[i] / block)],
+                (double)p->used_o[i], least);
+    }
+    return st;
+}

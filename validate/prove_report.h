@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to what a proof says: what its tables and its page share.
+ */
+#ifndef ASSAY_PROVE_REPORT_H
+#define ASSAY_PROVE_REPORT_H
+
+#include "golden/sheet.h"
+#include "validate/prove.h"
+
+/* A mutation over all cases and recipes. */
+struct prove_sum {
+    int64_t subjects, heads, observable, rejected, by[GATES];
+    double unseen_moved;
+    double least[GATES + 1]; /* the worst */
+    double used[GATES];      /* the worst; NaN: not judged */
+    bool swept;
+};
+struct prove_sum prove_sum_of(const struct prove_run *run, int mutation);
+
+struct prove_totals {
+    int mutations, variants;
+    int64_t observable, rejected, unseen, honest_heads, honest_rejected;
+};
+struct prove_totals prove_totals_of(const struct prove_run *run);
+/* "60 mutations: 226 of 226 heads rejected, ..." */
+void prove_totals_say(const struct prove_totals *t, FILE *to);
+
+/* A gate without a limit is asked for by one, and prove has none; GATES
+ * stands for any gate. */
+bool prove_has_gate(int gate);
+
+/* Columns of a matrix: some, one for each gate, some more. */
+struct prove_columns {
+    struct column column[GATES + 8];
+    char gates[GATES][24];
+    size_t n;
+};
+void prove_add_column(struct prove_columns *c, const char *name, int flags);
+void prove_add_gates(struct prove_columns *c);
+
+/* What is wrong with a proof of which proof_bad() is not 0, in one line without
+ * its end, and the command that repeats it. */
+void prove_say_bad(const struct prove_run *run, const struct proof *x,
+                   FILE *to);
+void prove_repeat(const struct prove_run *run, const struct proof *x,
+                  char *text, size_t size);
+
+/* The table of --sweep; nothing where there was none. */
+bool prove_resolution(const struct prove_run *run, const struct sheet_to *to);
+bool prove_any_swept(const struct prove_run *run);
+
+#endif
