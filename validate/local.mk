@@ -20,7 +20,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/mutate_output.c validate/mutate_problem.c \
 	validate/mutation.c validate/mutation.def validate/mutation.h \
 	validate/pattern.def validate/prove.c validate/prove.h \
-	validate/prove_report.c validate/quarantine.c \
+	validate/prove_limits.c validate/prove_report.c validate/quarantine.c \
 	validate/quarantine.h validate/record.c validate/record.h \
 	validate/report.c validate/report.def validate/report.h \
 	validate/report_csv.c validate/report_file.c \

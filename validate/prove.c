@@ -11,7 +11,8 @@
 /* Rooms for one subject: what a mutation made, and each head's figures. */
 struct bench {
     struct subject s;
-    float *o, *honest; /* honest: E in the output format */
+    const struct limit *limits; /* of GATES */
+    float *o, *honest;          /* honest: E in the output format */
     double *lse;
     struct assay_row *rows;
     double *moved;         /* [b, hq], in jitters */
@@ -101,6 +102,24 @@ static void see(struct bench *b, const struct mutant *m)
     }
 }
 
+static enum assay_status judge_mutant(struct bench *b,
+                                      const struct candidate *left,
+                                      struct assay_error *err)
+{
+    const struct yardstick against = { &b->s.c->problem, b->s.e, b->s.x };
+    struct sketch sketch;
+    enum assay_status st = sketch_make(&against, left, &sketch, err);
+    if (st != ASSAY_OK)
+        return st;
+    result_free(&b->result);
+    b->result =
+        (struct result){ .recipe = b->s.e->recipe, .problem = b->s.c->problem };
+    st = judge_sketch(&sketch, b->limits, &b->result, err);
+    b->gates = b->result.heads_gates;
+    sketch_free(&sketch);
+    return st;
+}
+
 /* Fills the bench's moved and gates. */
 static enum assay_status try(struct bench *b, const struct mutation *mutation,
                              double strength, bool *applies,
@@ -127,11 +146,7 @@ static enum assay_status try(struct bench *b, const struct mutation *mutation,
         m.lse[r] = (float)m.lse[r];
     m.left.o = m.o;
     m.left.lse = m.lse;
-    result_free(&b->result);
-    b->result = (struct result){ .recipe = e->recipe, .problem = *p };
-    st = judge(&(struct yardstick){ p, e, b->s.x }, &m.left, &b->result, err);
-    b->gates = b->result.heads_gates;
-    return st;
+    return judge_mutant(b, &m.left, err);
 }
 
 static bool is_observable(const struct bench *b, int64_t bh)
@@ -251,7 +266,7 @@ static enum assay_status new_proof(struct prove_run *run, struct proof **out,
 }
 
 static enum assay_status one_mutation(struct prove_run *run, struct bench *b,
-                                      enum mutation_id id, size_t case_index,
+                                      enum mutation_id id,
                                       struct assay_error *err)
 {
     const struct mutation *m = mutation_get(id);
@@ -260,8 +275,7 @@ static enum assay_status one_mutation(struct prove_run *run, struct bench *b,
     if (st != ASSAY_OK)
         return st;
     out->mutation = id;
-    out->case_index = case_index;
-    out->recipe = b->s.e->recipe;
+    out->subject = run->n_subjects - 1;
     st = try(b, m, m->strength, &out->applies, err);
     if (st != ASSAY_OK || !out->applies)
         return st;
@@ -275,15 +289,27 @@ struct place {
     int64_t done, total;
 };
 
+/* The limits of what is to come. */
+static void next_subject(struct prove_run *run, size_t i, struct bench *b)
+{
+    struct prove_subject *next = &run->subjects[run->n_subjects++];
+    const struct result like = { .case_name = b->s.c->name,
+                                 .recipe = b->s.e->recipe };
+    *next = (struct prove_subject){ .case_index = i, .recipe = like.recipe };
+    limits_of(run->options->limits, &like, next->limits);
+    b->limits = next->limits;
+}
+
 static enum assay_status one_recipe(struct prove_run *run, size_t i,
                                     struct bench *b, struct place *place,
                                     struct assay_error *err)
 {
     enum assay_status st = bench_new(b, err);
+    next_subject(run, i, b);
     for (int m = 0; st == ASSAY_OK && m < MUTATIONS; m++)
         if (select_has(run->options->mutations,
                        mutation_get((enum mutation_id)m)->name)) {
-            st = one_mutation(run, b, (enum mutation_id)m, i, err);
+            st = one_mutation(run, b, (enum mutation_id)m, err);
             progress_step(&place->progress, place->done * MUTATIONS + m,
                           place->total * MUTATIONS);
         }
@@ -368,6 +394,9 @@ enum assay_status prove_set(struct assay_set *set,
     for (size_t i = 0; i < run->n_cases; i++)
         run->cases[i] = assay_set_case_name(set, i);
     enum assay_status st = check(run, &place, err);
+    run->subjects = calloc((size_t)place.total + 1, sizeof *run->subjects);
+    if (st == ASSAY_OK && !run->subjects)
+        st = assay_fail(err, ASSAY_MEMORY, "no memory for limits");
     progress_begin(&place.progress, "mutations");
     for (size_t i = 0; st == ASSAY_OK && i < run->n_cases; i++)
         if (select_has(options->cases, run->cases[i]))
@@ -379,6 +408,7 @@ enum assay_status prove_set(struct assay_set *set,
 void prove_free(struct prove_run *run)
 {
     free(run->proofs);
+    free(run->subjects);
     free(run->cases);
 }
 

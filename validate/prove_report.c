@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "golden/csv.h"
@@ -15,6 +16,7 @@
 #include "golden/sheet.h"
 #include "golden/verb.h"
 #include "validate/prove.h"
+#include "validate/report.h"
 
 /* A mutation over all cases and recipes. */
 struct sum {
@@ -69,16 +71,11 @@ static void add_column(struct columns *c, const char *name, int flags)
     c->column[c->n++] = (struct column){ name, flags };
 }
 
-/* A gate without a limit is asked for by one, and prove has none. */
-static bool has_column(int g)
-{
-    return g == GATES || gate_get((enum gate)g)->limit >= 0;
-}
-
-static void add_gates(struct columns *c)
+/* A gate without a limit is asked for by one. */
+static void add_gates(const struct prove_run *run, struct columns *c)
 {
     for (int g = 0; g < GATES; g++) {
-        if (!has_column(g))
+        if (!prove_has_limit(run, g))
             continue;
         const char *name = gate_get((enum gate)g)->name;
         size_t n = 0;
@@ -105,7 +102,7 @@ static bool matrix(const struct prove_run *run, bool markdown, FILE *to)
     add_column(&c, "STRENGTH", COLUMN_EXTRA);
     add_column(&c, "HEADS", COLUMN_NUMBER);
     add_column(&c, "SEEN", COLUMN_NUMBER);
-    add_gates(&c);
+    add_gates(run, &c);
     add_column(&c, "ESCAPED", COLUMN_NUMBER);
     add_column(&c, "UNSEEN MOVED", COLUMN_NUMBER);
     sheet_begin(&s, to, markdown,
@@ -122,7 +119,7 @@ static bool matrix(const struct prove_run *run, bool markdown, FILE *to)
         sheet_cell(&s, "%" PRId64, x.heads);
         sheet_cell(&s, "%" PRId64, x.observable);
         for (int g = 0; g < GATES; g++)
-            if (has_column(g))
+            if (prove_has_limit(run, g))
                 sheet_cell(&s, "%" PRId64, x.by[g]);
         sheet_cell(&s, "%" PRId64, x.observable - x.rejected);
         sheet_number(&s, "%.2g",
@@ -137,7 +134,7 @@ static bool honest(const struct prove_run *run, bool markdown, FILE *to)
     struct sheet s;
     add_column(&c, "HONEST", COLUMN_TEXT);
     add_column(&c, "HEADS", COLUMN_NUMBER);
-    add_gates(&c);
+    add_gates(run, &c);
     add_column(&c, "REJECTED", COLUMN_NUMBER);
     add_column(&c, "ABOUT", COLUMN_PROSE);
     sheet_begin(&s, to, markdown,
@@ -149,7 +146,7 @@ static bool honest(const struct prove_run *run, bool markdown, FILE *to)
         sheet_cell(&s, "%s", mutation_at(m)->name);
         sheet_cell(&s, "%" PRId64, x.heads);
         for (int g = 0; g < GATES; g++)
-            if (has_column(g))
+            if (prove_has_limit(run, g))
                 sheet_cell(&s, "%" PRId64, x.by[g]);
         sheet_cell(&s, "%" PRId64, x.rejected);
         sheet_cell(&s, "%s", mutation_at(m)->about);
@@ -165,7 +162,7 @@ static bool resolution(const struct prove_run *run, bool markdown, FILE *to)
     add_column(&c, "MUTATION", COLUMN_TEXT);
     add_column(&c, "UNIT", COLUMN_TEXT);
     add_column(&c, "STATED", COLUMN_NUMBER);
-    add_gates(&c);
+    add_gates(run, &c);
     add_column(&c, "ANY", COLUMN_NUMBER);
     for (int m = 0; m < MUTATIONS; m++)
         any |= sum_of(run, m).swept;
@@ -184,21 +181,47 @@ static bool resolution(const struct prove_run *run, bool markdown, FILE *to)
         sheet_cell(&s, "%s", mutation_at(m)->unit);
         sheet_number(&s, "%.3g", mutation_at(m)->strength);
         for (int g = 0; g <= GATES; g++)
-            if (has_column(g))
+            if (prove_has_limit(run, g))
                 sheet_number(&s, "%.2g", x.least[g]);
     }
     return sheet_end(&s);
 }
 
-/* The command that repeats one proof. */
-static void repeat(const struct prove_run *run, const struct proof *x,
-                   char *text, size_t size)
+static const struct prove_subject *subject_of(const struct prove_run *run,
+                                              const struct proof *x)
 {
-    char name[1024];
-    select_quote(run->cases[x->case_index], name, sizeof name);
-    snprintf(text, size, "%s prove %s --case '%s' --recipe %s --mutation %s",
-             verb_program, assay_set_path(run->set), name, x->recipe->name,
-             mutation_get(x->mutation)->name);
+    return &run->subjects[x->subject];
+}
+
+static const char *case_of(const struct prove_run *run, const struct proof *x)
+{
+    return run->cases[subject_of(run, x)->case_index];
+}
+
+static const char *recipe_of(const struct prove_run *run, const struct proof *x)
+{
+    return subject_of(run, x)->recipe->name;
+}
+
+/* The command that repeats one proof; free(). NULL: out of memory. */
+static char *repeat(const struct prove_run *run, const struct proof *x)
+{
+    const struct limits *limits = run->options->limits;
+    const char *argv[16 + 2 * GATES];
+    char name[1024], limit[GATES][64];
+    size_t n = 0;
+    select_quote(case_of(run, x), name, sizeof name);
+    argv[n++] = verb_program;
+    argv[n++] = "prove";
+    argv[n++] = assay_set_path(run->set);
+    argv[n++] = "--case";
+    argv[n++] = name;
+    argv[n++] = "--recipe";
+    argv[n++] = recipe_of(run, x);
+    argv[n++] = "--mutation";
+    argv[n++] = mutation_get(x->mutation)->name;
+    n += report_limit_words(limits, limit, argv + n);
+    return report_line(argv, n);
 }
 
 /* One line for what is wrong, and one that repeats it. */
@@ -206,10 +229,8 @@ static void print_bad(const struct prove_run *run, const struct proof *x,
                       FILE *to)
 {
     const struct mutation *m = mutation_get(x->mutation);
-    char again[4096];
-    repeat(run, x, again, sizeof again);
-    fprintf(to, "%s, %s: %s ", run->cases[x->case_index], x->recipe->name,
-            m->name);
+    char *again = repeat(run, x);
+    fprintf(to, "%s, %s: %s ", case_of(run, x), recipe_of(run, x), m->name);
     if (m->expect == MUTATION_HONEST)
         fprintf(to,
                 "is honest and rejected in %" PRId64 " of %" PRId64
@@ -221,7 +242,8 @@ static void print_bad(const struct prove_run *run, const struct proof *x,
                 " heads where it can be seen, at most at head %" PRId64
                 ", %.3g jitters off\n",
                 proof_bad(x), x->observable, x->escaped_at.h, x->escaped_moved);
-    fprintf(to, "    %s\n", again);
+    fprintf(to, "    %s\n", again ? again : "out of memory");
+    free(again);
 }
 
 struct totals {
@@ -251,7 +273,8 @@ static struct totals totals_of(const struct prove_run *run)
 bool prove_table(const struct prove_run *run, bool markdown, FILE *to)
 {
     const struct totals t = totals_of(run);
-    bool ok = matrix(run, markdown, to);
+    bool ok = prove_limits(run, markdown, to);
+    ok &= matrix(run, markdown, to);
     ok &= honest(run, markdown, to);
     ok &= resolution(run, markdown, to);
     fputs("SEEN: heads in which a row of O or an LSE moves by more than its "
@@ -273,50 +296,68 @@ bool prove_table(const struct prove_run *run, bool markdown, FILE *to)
 
 /* ---- programs ---- */
 
-bool prove_csv(const struct prove_run *run, FILE *to)
+static void csv_head(struct csv *csv)
 {
     static const char *const titles[] = {
-        "case",     "recipe",        "mutation",    "expected",
-        "strength", "unit",          "heads",       "observable",
-        "rejected", "escaped_moved", "unseen_moved"
+        "case",     "recipe",        "mutation",     "expected",
+        "strength", "unit",          "heads",        "observable",
+        "rejected", "escaped_moved", "unseen_moved", "swept"
     };
-    struct csv csv = { .out = to };
     char text[64];
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        csv_text(&csv, titles[i]);
+        csv_text(csv, titles[i]);
     for (int g = 0; g < GATES; g++)
-        csv_text(&csv, gate_get((enum gate)g)->name);
+        csv_text(csv, gate_get((enum gate)g)->name);
     for (int g = 0; g <= GATES; g++) {
         snprintf(text, sizeof text, "least_%s",
                  g < GATES ? gate_get((enum gate)g)->name : "any");
-        csv_text(&csv, text);
+        csv_text(csv, text);
     }
-    csv_end_line(&csv);
-    for (size_t i = 0; i < run->count; i++) {
-        const struct proof *x = &run->proofs[i];
-        const struct mutation *m = mutation_get(x->mutation);
-        if (!x->applies)
-            continue;
-        csv_text(&csv, run->cases[x->case_index]);
-        csv_text(&csv, x->recipe->name);
-        csv_text(&csv, m->name);
-        csv_text(&csv, mutation_expect_name(m->expect));
-        csv_number(&csv, m->strength);
-        csv_text(&csv, m->unit);
-        csv_number(&csv, (double)x->heads);
-        csv_number(&csv, (double)x->observable);
-        csv_number(&csv, (double)x->rejected);
-        csv_number(&csv, x->escaped_moved);
-        csv_number(&csv, x->unseen_moved);
-        for (int g = 0; g < GATES; g++)
-            csv_number(&csv, (double)x->by[g]);
-        for (int g = 0; g <= GATES; g++)
-            if (x->swept)
-                csv_number(&csv, x->least[g]);
-            else
-                csv_text(&csv, "");
-        csv_end_line(&csv);
+    for (int g = 0; g < GATES; g++) {
+        snprintf(text, sizeof text, "limit_%s", gate_get((enum gate)g)->name);
+        csv_text(csv, text);
+        snprintf(text, sizeof text, "limit_from_%s",
+                 gate_get((enum gate)g)->name);
+        csv_text(csv, text);
     }
+    csv_end_line(csv);
+}
+
+static void csv_line(struct csv *csv, const struct prove_run *run,
+                     const struct proof *x)
+{
+    const struct mutation *m = mutation_get(x->mutation);
+    csv_word(csv, case_of(run, x));
+    csv_word(csv, recipe_of(run, x));
+    csv_word(csv, m->name);
+    csv_word(csv, mutation_expect_name(m->expect));
+    csv_number(csv, m->strength);
+    csv_word(csv, m->unit);
+    csv_number(csv, (double)x->heads);
+    csv_number(csv, (double)x->observable);
+    csv_number(csv, (double)x->rejected);
+    csv_number(csv, x->escaped_moved);
+    csv_number(csv, x->unseen_moved);
+    csv_word(csv, x->swept ? "yes" : "no");
+    for (int g = 0; g < GATES; g++)
+        csv_number(csv, (double)x->by[g]);
+    for (int g = 0; g <= GATES; g++)
+        csv_number(csv, x->swept ? x->least[g] : (double)NAN);
+    for (int g = 0; g < GATES; g++) {
+        const struct limit *l = &subject_of(run, x)->limits[g];
+        csv_number(csv, l->value < 0 ? (double)NAN : l->value);
+        csv_word(csv, l->value < 0 ? NULL : limit_source_name(l->source));
+    }
+    csv_end_line(csv);
+}
+
+bool prove_csv(const struct prove_run *run, FILE *to)
+{
+    struct csv csv = { .out = to };
+    csv_head(&csv);
+    for (size_t i = 0; i < run->count; i++)
+        if (run->proofs[i].applies)
+            csv_line(&csv, run, &run->proofs[i]);
     return fflush(to) == 0 && !ferror(to);
 }
 
@@ -333,11 +374,9 @@ static json_t *by_gate(const struct proof *x, bool least)
 static json_t *proof_json(const struct prove_run *run, const struct proof *x)
 {
     const struct mutation *m = mutation_get(x->mutation);
-    char again[4096];
     json_t *out = json_object();
-    repeat(run, x, again, sizeof again);
-    json_object_set_new(out, "case", json_text(run->cases[x->case_index]));
-    json_object_set_new(out, "recipe", json_string(x->recipe->name));
+    json_object_set_new(out, "case", json_text(case_of(run, x)));
+    json_object_set_new(out, "recipe", json_string(recipe_of(run, x)));
     json_object_set_new(out, "mutation", json_string(m->name));
     json_object_set_new(out, "expected",
                         json_string(mutation_expect_name(m->expect)));
@@ -356,7 +395,9 @@ static json_t *proof_json(const struct prove_run *run, const struct proof *x)
     json_object_set_new(out, "reason", json_text(x->reason));
     json_object_set_new(out, "least_rejected",
                         x->swept ? by_gate(x, true) : json_null());
-    json_object_set_new(out, "repeat", json_text(again));
+    char *again = repeat(run, x);
+    json_object_set_new(out, "repeat", again ? json_text(again) : json_null());
+    free(again);
     return out;
 }
 
@@ -379,6 +420,7 @@ bool prove_json(const struct prove_run *run, FILE *to)
     json_object_set_new(totals, "honest_rejected",
                         json_integer(t.honest_rejected));
     json_object_set_new(all, "totals", totals);
+    json_object_set_new(all, "limits", prove_limits_json(run));
     for (size_t i = 0; i < run->count; i++)
         json_array_append_new(list, proof_json(run, &run->proofs[i]));
     json_object_set_new(all, "proofs", list);

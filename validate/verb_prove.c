@@ -14,6 +14,7 @@ enum form { FORM_TABLE, FORM_MARKDOWN, FORM_CSV, FORM_JSON };
 struct options {
     const char *file, *out;
     struct prove_options prove;
+    struct limits limits;
     enum form form;
 };
 
@@ -59,6 +60,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->form = (enum form)verb_word(state, "--format", arg, forms, 4);
         break;
     case 'o': o->out = arg; break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->limits; break;
     case KEY_THREADS:
         o->prove.threads =
             (int)verb_integer(state, "--threads", arg, 1, VERB_MOST_THREADS);
@@ -68,6 +70,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+static const struct argp_child children[] = { { &limits_argp, 0, NULL, 0 },
+                                              { 0 } };
+
 static const struct argp argp = {
     keys,
     parse,
@@ -76,15 +81,18 @@ static const struct argp argp = {
     "that are right are changed in every way a kernel goes wrong, and each "
     "change must be rejected; variants that an honest kernel may have must be "
     "accepted. Heads count one by one. A change that moves no row of a head by "
-    "more than its jitter cannot be seen there, and is told.\v"
+    "more than its jitter cannot be seen there, and is told. Limits are those "
+    "of "
+    "validate, and the report says who set them.\v"
     "Exit status 0: every change that can be seen is rejected, and no honest "
     "variant is; 1: one escaped, or an honest variant is rejected; 2: usage or "
     "a bad file.\n\n"
     "Example:\n"
     "  assay prove heads.h5\n"
     "  assay prove heads.h5 --recipe mxfp4 --mutation 'scale*' --sweep\n"
+    "  assay prove heads.h5 --limit lse=0.5\n"
     "  assay prove heads.h5 --format json -o proof.json",
-    NULL,
+    children,
     NULL,
     NULL
 };
@@ -104,7 +112,7 @@ static bool print(const void *what, FILE *to)
     }
 }
 
-static enum assay_status prove(const struct options *o, struct prove_run *run,
+static enum assay_status prove(struct options *o, struct prove_run *run,
                                struct assay_set **set, int *code,
                                struct assay_error *err)
 {
@@ -113,6 +121,8 @@ static enum assay_status prove(const struct options *o, struct prove_run *run,
         st = temp_file_check_input(o->out, o->file, err);
     if (st == ASSAY_OK)
         st = assay_set_open(o->file, set, err);
+    if (st == ASSAY_OK)
+        st = limits_load(&o->limits, *set, err);
     if (st == ASSAY_OK)
         st = prove_set(*set, &o->prove, run, err);
     if (st != ASSAY_OK)
@@ -132,9 +142,11 @@ int verb_prove(int argc, char **argv)
     struct assay_error err;
     int code = 0;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    o.prove.limits = &o.limits;
     enum assay_status st = prove(&o, &run, &set, &code, &err);
     code = st == ASSAY_OK ? verb_end("prove", code) : verb_fail("prove", &err);
     prove_free(&run);
+    limits_free(&o.limits);
     assay_set_close(set);
     return code;
 }
