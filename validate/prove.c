@@ -15,6 +15,7 @@ struct bench {
     float *o, *honest;          /* honest: E in the output format */
     double *lse;
     struct assay_row *rows;
+    double *unwritten;     /* [b, hq] */
     double *moved;         /* [b, hq], in jitters */
     const uint32_t *gates; /* [b, hq], the result's */
     bool *swept;           /* [b, hq]: observable at the largest strength */
@@ -29,6 +30,7 @@ static void bench_free(struct bench *b)
     assay_free(b->lse);
     assay_free(b->rows);
     assay_free(b->moved);
+    assay_free(b->unwritten);
     result_free(&b->result);
     assay_free(b->swept);
 }
@@ -66,6 +68,8 @@ static enum assay_status bench_new(struct bench *b, struct assay_error *err)
                           err)) != ASSAY_OK ||
         (st = assay_alloc("head figures", heads_of(b), sizeof *b->moved,
                           &b->moved, err)) != ASSAY_OK ||
+        (st = assay_alloc("head figures", heads_of(b), sizeof *b->unwritten,
+                          &b->unwritten, err)) != ASSAY_OK ||
         (st = assay_alloc("head figures", heads_of(b), sizeof *b->swept,
                           &b->swept, err)) != ASSAY_OK)
         return st;
@@ -83,7 +87,8 @@ static void see(struct bench *b, const struct mutant *m)
 {
     const struct assay_problem *p = &b->s.c->problem;
     const struct assay_answer *e = b->s.e;
-    const bool bytes = m->left.guard_bytes || m->left.input_bytes;
+    const bool bytes =
+        m->left.guard_bytes || m->left.input_bytes || m->left.runs_differ;
     const size_t width = (size_t)p->dv * sizeof *m->o;
     for (int64_t bh = 0; bh < heads_of(b); bh++)
         b->moved[bh] = bytes ? INFINITY : 0;
@@ -130,8 +135,11 @@ static enum assay_status try(struct bench *b, const struct mutation *mutation,
     struct mutant m = { .s = &b->s,
                         .o = b->o,
                         .lse = b->lse,
+                        .unwritten = b->unwritten,
                         .left.unwritten_at = { -1, -1, -1, -1 },
+                        .left.unwritten = b->unwritten,
                         .applies = true };
+    memset(m.unwritten, 0, (size_t)heads_of(b) * sizeof *m.unwritten);
     memcpy(m.o, e->o, (size_t)assay_problem_o_elems(p) * sizeof *m.o);
     memcpy(m.lse, e->lse, (size_t)assay_problem_rows(p) * sizeof *m.lse);
     enum assay_status st = mutation->apply(&m, strength, err);
