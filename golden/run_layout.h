@@ -34,7 +34,7 @@ struct run_array {
     struct run_columns columns;
 };
 
-enum { RUN_ARRAYS = 12 };
+enum { RUN_ARRAYS = 13 };
 extern const struct run_array run_arrays[RUN_ARRAYS];
 
 /* Rows or heads of an array. */

@@ -29,6 +29,7 @@ enum assay_status sketch_new(const struct assay_problem *p,
         { heads, sizeof *out->jitter_gain, &out->jitter_gain },
         { heads, sizeof *out->bar_o, &out->bar_o },
         { heads, sizeof *out->bar_lse, &out->bar_lse },
+        { heads, sizeof *out->unwritten, &out->unwritten },
     };
     enum assay_status st = ASSAY_OK;
     *out = (struct sketch){ .problem = *p, .recipe = recipe };
@@ -50,10 +51,25 @@ void sketch_free(struct sketch *s)
 {
     void *const all[] = { s->ce,         s->ex,          s->cx,    s->beyond,
                           s->lse_c,      s->lse_e,       s->lse_x, s->jitter_o,
-                          s->jitter_lse, s->jitter_gain, s->bar_o, s->bar_lse };
+                          s->jitter_lse, s->jitter_gain, s->bar_o, s->bar_lse,
+                          s->unwritten };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         assay_free(all[i]);
     *s = (struct sketch){ 0 };
+}
+
+void candidate_add_run(const struct assay_problem *p, struct candidate *first,
+                       const struct candidate *next)
+{
+    const size_t n = (size_t)assay_problem_o_elems(p),
+                 rows = (size_t)assay_problem_rows(p);
+    const bool same =
+        (n == 0 || memcmp(first->o, next->o, n * sizeof *next->o) == 0) &&
+        (rows == 0 ||
+         memcmp(first->lse, next->lse, rows * sizeof *next->lse) == 0);
+    first->runs++;
+    if (!same && first->runs_differ++ == 0)
+        first->first_differs = first->runs;
 }
 
 /* Of O and LSE: two builds that leave the same bits have the same. */
@@ -97,6 +113,8 @@ enum assay_status sketch_make(const struct yardstick *against,
     memcpy(out->jitter_gain, e->jitter.gain, heads * sizeof *e->jitter.gain);
     memcpy(out->bar_o, x->bar_o, heads * sizeof *x->bar_o);
     memcpy(out->bar_lse, x->bar_lse, heads * sizeof *x->bar_lse);
+    if (c->unwritten)
+        memcpy(out->unwritten, c->unwritten, heads * sizeof *c->unwritten);
     out->guard_bytes = c->guard_bytes;
     out->input_bytes = c->input_bytes;
     out->o_unwritten = c->o_unwritten;

@@ -20,6 +20,7 @@ struct candidate {
     int64_t o_unwritten;     /* elements that still hold the poison */
     int64_t lse_unwritten;
     struct assay_place unwritten_at; /* the first */
+    const double *unwritten;         /* [b, hq]: both; NULL: none anywhere */
     int64_t runs, runs_differ;       /* repeated runs, and with other bits */
     int64_t first_differs;           /* the first such, from 1 on */
 };
@@ -41,6 +42,7 @@ struct sketch {
     float *jitter_o, *jitter_lse; /* rows */
     float *jitter_gain;           /* heads */
     double *bar_o, *bar_lse;      /* heads */
+    double *unwritten;            /* heads */
     /* as in struct candidate */
     int64_t guard_bytes, input_bytes, o_unwritten, lse_unwritten;
     char guard_where[32];
@@ -49,6 +51,11 @@ struct sketch {
     char
         bits[33]; /* XXH3-128 of O and LSE in their words, for comparing runs */
 };
+
+/* Counts another run, whose o and lse are `next`: its bits must be those of
+ * the first, which counts itself (runs is 1). */
+void candidate_add_run(const struct assay_problem *p, struct candidate *first,
+                       const struct candidate *next);
 
 /* Free with sketch_free, also after a failure. */
 enum assay_status sketch_make(const struct yardstick *against,

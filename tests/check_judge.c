@@ -233,6 +233,11 @@ START_TEST(integrity_has_three_faces)
     ck_assert_int_eq(judged().verdict, VERDICT_MISSING);
     candidate.lse_unwritten = ROWS - 1;
     ck_assert_int_eq(judged().verdict, VERDICT_UNWRITTEN);
+    /* each head that was not written in full fails, and no other */
+    const double unwritten[] = { 0, ROWS - 1 };
+    candidate.unwritten = unwritten;
+    r = judged();
+    ck_assert_int_eq(r.heads_failed, 1);
 }
 END_TEST
 

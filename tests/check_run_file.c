@@ -125,6 +125,7 @@ static void fill_sketch(struct sketch *s)
     fill_floats(s->jitter_gain, heads);
     fill_doubles(s->bar_o, heads);
     fill_doubles(s->bar_lse, heads);
+    fill_doubles(s->unwritten, heads);
     s->guard_bytes = (int64_t)draw() << 30;
     s->input_bytes = 2;
     s->o_unwritten = 3;
@@ -229,6 +230,7 @@ static void same_sketch(const struct sketch *a, const struct sketch *b)
     SAME(a->jitter_gain, b->jitter_gain, heads);
     SAME(a->bar_o, b->bar_o, heads);
     SAME(a->bar_lse, b->bar_lse, heads);
+    SAME(a->unwritten, b->unwritten, heads);
     ck_assert_int_eq(a->guard_bytes, b->guard_bytes);
     ck_assert_int_eq(a->input_bytes, b->input_bytes);
     ck_assert_int_eq(a->o_unwritten, b->o_unwritten);

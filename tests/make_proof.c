@@ -18,7 +18,6 @@ static struct proof *add(struct prove_run *run, enum mutation_id mutation,
 {
     struct proof *p = &run->proofs[run->count++];
     *p = (struct proof){ .mutation = mutation,
-                         .recipe = assay_recipe_find("e4m3"),
                          .applies = true,
                          .heads = heads,
                          .observable = observable,
@@ -51,7 +50,15 @@ static void fill(struct prove_run *run)
 int main(int argc, char **argv)
 {
     static struct proof proofs[8];
-    struct prove_run run = { .cases = cases, .n_cases = 1, .proofs = proofs };
+    struct prove_subject subject = { .recipe = assay_recipe_find("e4m3") };
+    const struct prove_options options = { 0 };
+    struct prove_run run = { .options = &options,
+                             .cases = cases,
+                             .n_cases = 1,
+                             .subjects = &subject,
+                             .n_subjects = 1,
+                             .proofs = proofs };
+    limits_default(subject.limits);
     struct assay_error err;
     verb_program = "assay";
     if (argc != 2 || assay_set_open(argv[1], &run.set, &err) != ASSAY_OK)

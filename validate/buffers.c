@@ -159,7 +159,7 @@ static void check_edges(const struct buffers *b, struct candidate *out)
 
 static void count_unwritten(const struct buffers *b,
                             const struct assay_problem *p, size_t word,
-                            struct candidate *out)
+                            double *heads, struct candidate *out)
 {
     const unsigned char *o = b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
     const unsigned char *lse =
@@ -173,7 +173,9 @@ static void count_unwritten(const struct buffers *b,
             out->o_unwritten +=
                 memcmp(o + (size_t)c * word, &b->poison32, word) == 0;
         out->lse_unwritten += memcmp(lse + 4 * r, &b->poison32, 4) == 0;
-        if (before == 0 && out->o_unwritten + out->lse_unwritten > 0)
+        const int64_t more = out->o_unwritten + out->lse_unwritten - before;
+        heads[r / p->nq] += (double)more;
+        if (before == 0 && more > 0)
             out->unwritten_at = at;
     }
 }
@@ -189,13 +191,17 @@ enum assay_status buffers_collect(const struct buffers *b,
     const unsigned char *lse_words =
         b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
     float *o = NULL;
-    double *lse = NULL;
+    double *lse = NULL, *unwritten = NULL;
     *out = (struct candidate){ 0 };
     enum assay_status st = assay_alloc("an output", n, sizeof *o, &o, err);
     if (st == ASSAY_OK)
         st = assay_alloc("an LSE", rows, sizeof *lse, &lse, err);
+    if (st == ASSAY_OK)
+        st = assay_alloc("head figures", p->b * p->hq, sizeof *unwritten,
+                         &unwritten, err);
     out->o = o;
     out->lse = lse;
+    out->unwritten = unwritten;
     if (st != ASSAY_OK)
         return st;
     assay_format_decode(out_format, (size_t)n, o_words, o);
@@ -207,6 +213,7 @@ enum assay_status buffers_collect(const struct buffers *b,
             lse[r] += (double)b->lse_shift[r];
     }
     check_edges(b, out);
-    count_unwritten(b, p, assay_format_bytes(out_format), out);
+    memset(unwritten, 0, (size_t)(p->b * p->hq) * sizeof *unwritten);
+    count_unwritten(b, p, assay_format_bytes(out_format), unwritten, out);
     return ASSAY_OK;
 }

@@ -74,6 +74,9 @@ void gate_rule_INTEGRITY(struct judging *j)
     double value = (double)(s->guard_bytes + s->input_bytes + unwritten);
     gate_offer(j, GATE_INTEGRITY, value,
                unwritten > 0 ? s->unwritten_at : nowhere);
+    for (int64_t bh = 0; bh < s->problem.b * s->problem.hq; bh++)
+        if (!j->gates[GATE_INTEGRITY].pass && s->unwritten[bh] > 0)
+            j->heads_gates[bh] |= 1u << GATE_INTEGRITY;
     if (value > 0)
         gate_note(j, GATE_INTEGRITY,
                   "%" PRId64 " guard bytes%s%s and %" PRId64

@@ -154,13 +154,18 @@ static void suspect_form(struct result *out)
                ": another softmax form?");
 }
 
-/* A lost LSE or a write out of bounds is the kernel's in every head. */
-static void spread_integrity(const struct sketch *s, struct result *out)
+/* A lost LSE, a write out of bounds or runs that differ are the kernel's in
+ * every head. */
+static void spread_to_heads(const struct sketch *s, struct result *out)
 {
+    uint32_t all = 0;
     if (!out->gates[GATE_INTEGRITY].pass &&
         integrity_verdict(s) != VERDICT_UNWRITTEN)
-        for (int64_t bh = 0; bh < out->heads; bh++)
-            out->heads_gates[bh] |= 1u << GATE_INTEGRITY;
+        all |= 1u << GATE_INTEGRITY;
+    if (!out->gates[GATE_REPEAT].pass)
+        all |= 1u << GATE_REPEAT;
+    for (int64_t bh = 0; bh < out->heads; bh++)
+        out->heads_gates[bh] |= all;
 }
 
 static void distances(const struct sketch *s, struct result *out)
@@ -194,7 +199,7 @@ enum assay_status judge_sketch(const struct sketch *s,
     }
     out->judged = true;
     out->heads = heads;
-    spread_integrity(s, out);
+    spread_to_heads(s, out);
     conclude(s, out);
     suspect_form(out);
     return j.st;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "validate/limits.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "golden/names.h"
 #include "golden/select.h"
-#include "golden/verb.h"
 #include "validate/judge.h"
 
 enum { KEY_LIMIT = 0x6c00, KEY_LIMITS };
@@ -33,26 +33,46 @@ static enum assay_status find_gate(const char *name, enum gate *out,
     return st;
 }
 
+/* strtod() would take a space, a plus or a word before a number. */
+static bool begins(const char *text)
+{
+    return isdigit((unsigned char)*text) ||
+           (*text == '.' && isdigit((unsigned char)text[1]));
+}
+
+/* One "GATE=VALUE", of the command line or of a record. */
+static enum assay_status read_limit(const char *text, enum gate *gate,
+                                    double *value, struct assay_error *err)
+{
+    char name[32];
+    char *end = NULL;
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text || equals - text >= (int)sizeof name)
+        return assay_fail(err, ASSAY_USAGE, "must be GATE=VALUE, not \"%.60s\"",
+                          text);
+    snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
+    enum assay_status st = find_gate(name, gate, err);
+    if (st != ASSAY_OK)
+        return st;
+    *value = strtod(equals + 1, &end);
+    if (!begins(equals + 1) || *end || !(*value >= 0) || !isfinite(*value))
+        return assay_fail(err, ASSAY_USAGE,
+                          "the limit of %s must be a number, 0 or more, not "
+                          "\"%.40s\"",
+                          name, equals + 1);
+    return ASSAY_OK;
+}
+
 static void parse_limit(struct limits *limits, const char *arg,
                         struct argp_state *state)
 {
-    const char *equals = strchr(arg, '=');
-    char name[32] = "";
     struct assay_error why;
     enum gate gate;
-    if (!equals || equals == arg || equals - arg >= (int)sizeof name) {
-        argp_error(state, "--limit takes GATE=VALUE, not \"%s\"", arg);
-        return;
-    }
-    memcpy(name, arg, (size_t)(equals - arg));
-    if (find_gate(name, &gate, &why) != ASSAY_OK) {
+    double value;
+    if (read_limit(arg, &gate, &value, &why) == ASSAY_OK)
+        limits->command[gate] = value;
+    else
         argp_error(state, "--limit: %s", why.text);
-        return;
-    }
-    double value = verb_number(state, "--limit", equals + 1);
-    if (!(value >= 0) || !isfinite(value))
-        argp_error(state, "--limit: a limit is 0 or more, not %s", equals + 1);
-    limits->command[gate] = value;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -122,25 +142,14 @@ enum assay_status limits_command_text(const struct limits *limits, char **text,
                : assay_fail(err, ASSAY_MEMORY, "no memory for limits");
 }
 
-/* One "GATE=VALUE" of a record; the command line's own goes before it. */
+/* Of a record; the command line's own goes before it. */
 static enum assay_status take_command(struct limits *limits, const char *item,
                                       const char *path, struct assay_error *err)
 {
-    char name[32];
-    const char *equals = strchr(item, '=');
-    char *end = NULL;
-    const double value = equals ? strtod(equals + 1, &end) : NAN;
     struct assay_error why;
     enum gate gate;
-    snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - item) : 31,
-             item);
-    if (!equals || *end || end == equals + 1 || !(value >= 0) ||
-        !isfinite(value))
-        return assay_fail(err, ASSAY_FORMAT,
-                          "%s: limits_command has \"%.60s\", must be "
-                          "GATE=VALUE",
-                          path, item);
-    if (find_gate(name, &gate, &why) != ASSAY_OK)
+    double value;
+    if (read_limit(item, &gate, &value, &why) != ASSAY_OK)
         return assay_fail(err, ASSAY_FORMAT, "%s: limits_command: %s", path,
                           why.text);
     if (isnan(limits->command[gate]))

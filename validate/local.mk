@@ -22,11 +22,11 @@ validate_libvalidate_la_SOURCES = \
 	validate/mutate_problem.c validate/mutation.c \
 	validate/mutation.def validate/mutation.h validate/pattern.def \
 	validate/picture.c validate/picture.h validate/prove.c \
-	validate/prove.h validate/prove_html.c validate/prove_report.c \
-	validate/prove_report.h validate/quarantine.c \
-	validate/quarantine.h validate/record.c validate/record.h \
-	validate/report.c validate/report.def validate/report.h \
-	validate/report_csv.c validate/report_draw.c \
+	validate/prove.h validate/prove_html.c validate/prove_limits.c \
+	validate/prove_report.c validate/prove_report.h \
+	validate/quarantine.c validate/quarantine.h validate/record.c \
+	validate/record.h validate/report.c validate/report.def \
+	validate/report.h validate/report_csv.c validate/report_draw.c \
 	validate/report_draw.h validate/report_explain.c \
 	validate/report_explain.h validate/report_file.c \
 	validate/report_html.c validate/report_json.c \

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "assay/memory.h"
 #include "validate/mutation.h"
 
 enum { QUERY_TILE = 128, CHANNELS = 32 };
@@ -288,6 +289,8 @@ MUTATE(tile_unwritten)
         for (int64_t i = first; i < problem(m)->nq; i++)
             for (int64_t c = 0; c < dv; c++)
                 row(m, bh, i)[c] = NAN;
+    for (int64_t bh = 0; bh < heads(m); bh++)
+        m->unwritten[bh] = (double)((problem(m)->nq - first) * dv);
     m->left.o_unwritten = heads(m) * (problem(m)->nq - first) * dv;
     m->left.unwritten_at = (struct assay_place){ 0, 0, first, 0 };
     return ASSAY_OK;
@@ -360,6 +363,77 @@ MUTATE(input)
     return ASSAY_OK;
 }
 
+/* ---- a second run ---- */
+
+static void round_out(struct mutant *m, enum assay_rounding rounding)
+{
+    assay_format_round(assay_format_get(m->s->e->recipe->out_format), rounding,
+                       ASSAY_SPECIAL, (size_t)assay_problem_o_elems(problem(m)),
+                       m->o, m->o);
+    m->rounded = true;
+}
+
+/* The last bit of a word. */
+static float other_bit(const struct assay_format *format, float x)
+{
+    const uint32_t code =
+        assay_format_encode_one(format, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, x);
+    return assay_format_decode_one(format, code ^ 1);
+}
+
+/* Runs that left what the mutant has, but for the middle element of O, or of
+ * LSE, or nothing. */
+static enum assay_status run_again(struct mutant *m, bool in_o, bool in_lse,
+                                   struct assay_error *err)
+{
+    const int64_t n = assay_problem_o_elems(problem(m));
+    const int64_t rows = assay_problem_rows(problem(m));
+    float *o = NULL;
+    double *lse = NULL;
+    enum assay_status st = assay_alloc("a second O", n, sizeof *o, &o, err);
+    if (st == ASSAY_OK)
+        st = assay_alloc("a second LSE", rows, sizeof *lse, &lse, err);
+    m->applies = n > 0;
+    if (st == ASSAY_OK && m->applies) {
+        round_out(m, ASSAY_NEAREST_EVEN);
+        for (int64_t r = 0; r < rows; r++)
+            lse[r] = m->lse[r] = (float)m->lse[r];
+        memcpy(o, m->o, (size_t)n * sizeof *o);
+        if (in_o)
+            o[n / 2] = other_bit(assay_format_get(m->s->e->recipe->out_format),
+                                 o[n / 2]);
+        if (in_lse)
+            lse[rows / 2] =
+                other_bit(assay_format_get(ASSAY_F32), (float)lse[rows / 2]);
+        m->left.o = m->o;
+        m->left.lse = m->lse;
+        m->left.runs = 1;
+        candidate_add_run(problem(m), &m->left,
+                          &(struct candidate){ .o = o, .lse = lse });
+    }
+    assay_free(o);
+    assay_free(lse);
+    return st;
+}
+
+MUTATE(repeat_o)
+{
+    (void)strength;
+    return run_again(m, true, false, err);
+}
+
+MUTATE(repeat_lse)
+{
+    (void)strength;
+    return run_again(m, false, true, err);
+}
+
+MUTATE(repeated)
+{
+    (void)strength;
+    return run_again(m, false, false, err);
+}
+
 /* ---- LSE ---- */
 
 MUTATE(lse_missing)
@@ -368,6 +442,8 @@ MUTATE(lse_missing)
     (void)strength, UNUSED(err);
     for (int64_t r = 0; r < rows; r++)
         m->lse[r] = NAN;
+    for (int64_t bh = 0; bh < heads(m); bh++)
+        m->unwritten[bh] = (double)problem(m)->nq;
     m->left.lse_unwritten = rows;
     m->left.unwritten_at = (struct assay_place){ 0, 0, 0, -1 };
     return ASSAY_OK;
@@ -489,14 +565,6 @@ MUTATE(as_emulated)
 {
     (void)m, (void)strength, UNUSED(err);
     return ASSAY_OK;
-}
-
-static void round_out(struct mutant *m, enum assay_rounding rounding)
-{
-    assay_format_round(assay_format_get(m->s->e->recipe->out_format), rounding,
-                       ASSAY_SPECIAL, (size_t)assay_problem_o_elems(problem(m)),
-                       m->o, m->o);
-    m->rounded = true;
 }
 
 MUTATE(truncated)

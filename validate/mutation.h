@@ -38,7 +38,8 @@ struct mutant {
     const struct subject *s;
     float *o; /* before it is rounded to the output format, unless `rounded` */
     double *lse;
-    struct candidate left; /* counts of bytes and elements; not o and lse */
+    double *unwritten;     /* [b, hq], zeros; left.unwritten */
+    struct candidate left; /* counts of bytes, elements, runs; not o and lse */
     bool rounded;
     bool applies; /* false: this subject has nothing to mutate so */
 };

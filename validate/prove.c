@@ -11,9 +11,11 @@
 /* Rooms for one subject: what a mutation made, and each head's figures. */
 struct bench {
     struct subject s;
+    const struct limit *limits; /* of GATES */
     float *o;
     double *lse;
-    double *moved; /* [b, hq]: the worst row, as a part of what is honest */
+    double *unwritten; /* [b, hq] */
+    double *moved;     /* [b, hq]: the worst row, as a part of what is honest */
     const uint32_t *gates; /* [b, hq], the result's */
     bool *swept;           /* [b, hq]: observable at the largest strength */
     struct result result;
@@ -25,6 +27,7 @@ static void bench_free(struct bench *b)
     assay_free(b->o);
     assay_free(b->lse);
     assay_free(b->moved);
+    assay_free(b->unwritten);
     result_free(&b->result);
     assay_free(b->swept);
 }
@@ -58,6 +61,8 @@ static enum assay_status bench_new(struct bench *b, struct assay_error *err)
                           err)) != ASSAY_OK ||
         (st = assay_alloc("head figures", heads_of(b), sizeof *b->moved,
                           &b->moved, err)) != ASSAY_OK ||
+        (st = assay_alloc("head figures", heads_of(b), sizeof *b->unwritten,
+                          &b->unwritten, err)) != ASSAY_OK ||
         (st = assay_alloc("head figures", heads_of(b), sizeof *b->swept,
                           &b->swept, err)) != ASSAY_OK)
         return st;
@@ -78,7 +83,8 @@ static void see(struct bench *b, const struct candidate *left,
                 const struct sketch *s)
 {
     const int64_t nq = s->problem.nq;
-    const bool bytes = left->guard_bytes || left->input_bytes;
+    const bool bytes =
+        left->guard_bytes || left->input_bytes || left->runs_differ;
     for (int64_t bh = 0; bh < heads_of(b); bh++)
         b->moved[bh] = bytes ? INFINITY : 0;
     for (int64_t r = 0; r < assay_problem_rows(&s->problem); r++) {
@@ -103,7 +109,6 @@ static enum assay_status judge_mutant(struct bench *b,
                                       struct assay_error *err)
 {
     const struct yardstick against = { &b->s.c->problem, b->s.e, b->s.x };
-    struct limit limits[GATES];
     struct sketch sketch;
     enum assay_status st = sketch_make(&against, left, &sketch, err);
     if (st != ASSAY_OK)
@@ -112,8 +117,7 @@ static enum assay_status judge_mutant(struct bench *b,
     result_free(&b->result);
     b->result =
         (struct result){ .recipe = b->s.e->recipe, .problem = b->s.c->problem };
-    limits_default(limits);
-    st = judge_sketch(&sketch, limits, &b->result, err);
+    st = judge_sketch(&sketch, b->limits, &b->result, err);
     b->gates = b->result.heads_gates;
     sketch_free(&sketch);
     return st;
@@ -129,8 +133,11 @@ static enum assay_status try(struct bench *b, const struct mutation *mutation,
     struct mutant m = { .s = &b->s,
                         .o = b->o,
                         .lse = b->lse,
+                        .unwritten = b->unwritten,
                         .left.unwritten_at = { -1, -1, -1, -1 },
+                        .left.unwritten = b->unwritten,
                         .applies = true };
+    memset(m.unwritten, 0, (size_t)heads_of(b) * sizeof *m.unwritten);
     memcpy(m.o, e->o, (size_t)assay_problem_o_elems(p) * sizeof *m.o);
     memcpy(m.lse, e->lse, (size_t)assay_problem_rows(p) * sizeof *m.lse);
     enum assay_status st = mutation->apply(&m, strength, err);
@@ -281,7 +288,7 @@ static enum assay_status new_proof(struct prove_run *run, struct proof **out,
 }
 
 static enum assay_status one_mutation(struct prove_run *run, struct bench *b,
-                                      enum mutation_id id, size_t case_index,
+                                      enum mutation_id id,
                                       struct assay_error *err)
 {
     const struct mutation *m = mutation_get(id);
@@ -290,8 +297,7 @@ static enum assay_status one_mutation(struct prove_run *run, struct bench *b,
     if (st != ASSAY_OK)
         return st;
     out->mutation = id;
-    out->case_index = case_index;
-    out->recipe = b->s.e->recipe;
+    out->subject = run->n_subjects - 1;
     st = try(b, m, m->strength, &out->applies, err);
     if (st != ASSAY_OK || !out->applies)
         return st;
@@ -305,15 +311,27 @@ struct place {
     int64_t done, total;
 };
 
+/* The limits of what is to come. */
+static void next_subject(struct prove_run *run, size_t i, struct bench *b)
+{
+    struct prove_subject *next = &run->subjects[run->n_subjects++];
+    const struct result like = { .case_name = b->s.c->name,
+                                 .recipe = b->s.e->recipe };
+    *next = (struct prove_subject){ .case_index = i, .recipe = like.recipe };
+    limits_of(run->options->limits, &like, next->limits);
+    b->limits = next->limits;
+}
+
 static enum assay_status one_recipe(struct prove_run *run, size_t i,
                                     struct bench *b, struct place *place,
                                     struct assay_error *err)
 {
     enum assay_status st = bench_new(b, err);
+    next_subject(run, i, b);
     for (int m = 0; st == ASSAY_OK && m < MUTATIONS; m++)
         if (select_has(run->options->mutations,
                        mutation_get((enum mutation_id)m)->name)) {
-            st = one_mutation(run, b, (enum mutation_id)m, i, err);
+            st = one_mutation(run, b, (enum mutation_id)m, err);
             progress_step(&place->progress, place->done * MUTATIONS + m,
                           place->total * MUTATIONS);
         }
@@ -398,6 +416,9 @@ enum assay_status prove_set(struct assay_set *set,
     for (size_t i = 0; i < run->n_cases; i++)
         run->cases[i] = assay_set_case_name(set, i);
     enum assay_status st = check(run, &place, err);
+    run->subjects = calloc((size_t)place.total + 1, sizeof *run->subjects);
+    if (st == ASSAY_OK && !run->subjects)
+        st = assay_fail(err, ASSAY_MEMORY, "no memory for limits");
     progress_begin(&place.progress, "mutations");
     for (size_t i = 0; st == ASSAY_OK && i < run->n_cases; i++)
         if (select_has(options->cases, run->cases[i]))
@@ -409,6 +430,7 @@ enum assay_status prove_set(struct assay_set *set,
 void prove_free(struct prove_run *run)
 {
     free(run->proofs);
+    free(run->subjects);
     free(run->cases);
 }
 

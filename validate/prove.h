@@ -6,7 +6,10 @@
 #ifndef ASSAY_PROVE_H
 #define ASSAY_PROVE_H
 
+#include "golden/json.h"
+#include "golden/sheet.h"
 #include "golden/term.h"
+#include "validate/limits.h"
 #include "validate/mutation.h"
 
 /* One mutation of one recipe's answer on one case. Counts are of heads. A head
@@ -15,8 +18,7 @@
  * rounding costs), where its class changed, or where a gate rejects it. */
 struct proof {
     enum mutation_id mutation;
-    size_t case_index; /* in the run's cases */
-    const struct assay_recipe *recipe;
+    size_t subject; /* in the run's subjects */
     bool applies;
     int64_t heads, observable;
     int64_t rejected;  /* of the observable: by any gate; HONEST: of all */
@@ -36,8 +38,16 @@ struct proof {
     bool swept;
 };
 
+/* One recipe's answer on one case, and what the gates allow there. */
+struct prove_subject {
+    size_t case_index; /* in the run's cases */
+    const struct assay_recipe *recipe;
+    struct limit limits[GATES];
+};
+
 struct prove_options {
     const char *recipes, *cases, *mutations; /* lists, or NULL */
+    const struct limits *limits; /* entries for a kernel are of no use here */
     bool sweep;
     int threads;
 };
@@ -47,6 +57,8 @@ struct prove_run {
     struct assay_set *set;
     const char **cases; /* names; the set's */
     size_t n_cases;
+    struct prove_subject *subjects;
+    size_t n_subjects;
     struct proof *proofs;
     size_t count, space;
 };
@@ -56,12 +68,21 @@ struct prove_run {
 int64_t proof_bad(const struct proof *proof);
 
 /* All mutations on all cases and recipes asked for. ASSAY_USAGE for a name
- * that the set or the table does not have. Free with prove_free, also after a
+ * that the set or the table does not have, or a limit below the golden's own
+ * error bar. Free with prove_free, also after a
  * failure. */
 enum assay_status prove_set(struct assay_set *set,
                             const struct prove_options *options,
                             struct prove_run *run, struct assay_error *err);
 void prove_free(struct prove_run *run);
+
+/* Whether a gate has a limit in any answer; true for GATES, which is any gate.
+ */
+bool prove_has_limit(const struct prove_run *run, int gate);
+
+/* Who set which limit; false when that failed. */
+bool prove_limits(const struct prove_run *run, const struct sheet_to *to);
+json_t *prove_limits_json(const struct prove_run *run);
 
 /* Each prints all; false when that failed or memory ran out. */
 bool prove_table(const struct prove_run *run, bool markdown, FILE *to);

@@ -27,7 +27,7 @@ static const struct mutation *mutation_at(int i)
 
 static void put_bad(struct page *p, const struct proof *x)
 {
-    char *text = NULL, again[4096];
+    char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (out)
@@ -37,8 +37,9 @@ static void put_bad(struct page *p, const struct proof *x)
         html_note(&p->html, COLOUR_BAD, "%s", text);
     p->ok &= ok;
     free(text);
-    prove_repeat(p->run, x, again, sizeof again);
-    html_code(&p->html, again);
+    char *again = prove_repeat(p->run, x);
+    html_code(&p->html, again ? again : "out of memory");
+    free(again);
 }
 
 static void put_all_bad(struct page *p)
@@ -88,9 +89,9 @@ static void matrix_row(struct page *p, int mutation)
     html_cell(h, COLOUR_NONE, "%" PRId64, x.heads);
     html_cell(h, COLOUR_NONE, "%" PRId64, x.observable);
     for (int g = 0; g < GATES; g++)
-        if (prove_has_gate(g) && x.observable > 0 && x.by[g] == 0)
+        if (prove_has_limit(p->run, g) && x.observable > 0 && x.by[g] == 0)
             html_shaded(h, 0, COLOUR_DIM, "\u00b7");
-        else if (prove_has_gate(g))
+        else if (prove_has_limit(p->run, g))
             html_share(h, x.by[g], x.observable);
     if (x.observable < x.heads)
         html_number(h, COLOUR_NONE, "%.2g", x.unseen_moved);
@@ -107,14 +108,15 @@ static void put_matrix(struct page *p)
     prove_add_column(&c, "STRENGTH", COLUMN_TEXT);
     prove_add_column(&c, "HEADS", COLUMN_NUMBER);
     prove_add_column(&c, "SEEN", COLUMN_NUMBER);
-    prove_add_gates(&c);
+    prove_add_gates(p->run, &c);
     prove_add_column(&c, "UNSEEN MOVED", COLUMN_NUMBER);
     prove_add_column(&c, "ABOUT", COLUMN_TEXT);
     html_section(
         &p->html, "mutations", "mutations by gates",
         "\u2713 rejected: by some gate in every head where it can be seen; "
         "\u2717 escaped: in so many of these heads by none; \u25cb not "
-        "observable: no row of O and no LSE moves by more than in honest kernels. "
+        "observable: no row of O and no LSE moves by more than in honest "
+        "kernels. "
         "SEEN: heads in which it can be seen. A gate's cell has how many of "
         "them it rejects, a dot stands for none. UNSEEN MOVED: the most in "
         "the other heads, as a part of that.");
@@ -133,7 +135,8 @@ static void recipe_row(struct page *p, const struct assay_recipe *recipe)
     for (size_t i = 0; i < p->run->count; i++) {
         const struct proof *x = &p->run->proofs[i];
         const enum mutation_expect expect = mutation_get(x->mutation)->expect;
-        if (x->recipe != recipe || !x->applies || expect == MUTATION_TOLD)
+        if (p->run->subjects[x->subject].recipe != recipe || !x->applies ||
+            expect == MUTATION_TOLD)
             continue;
         if (expect == MUTATION_HONEST) {
             n[4] += x->heads;
@@ -166,12 +169,13 @@ static void put_recipes(struct page *p)
                  "Heads of all cases and mutations, those that are only told "
                  "left out, and of all honest variants.");
     html_table_begin(&p->html, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < p->run->count; i++) {
+    for (size_t i = 0; i < p->run->n_subjects; i++) {
+        const struct prove_subject *s = p->run->subjects;
         bool first = true;
         for (size_t j = 0; j < i; j++)
-            first &= p->run->proofs[j].recipe != p->run->proofs[i].recipe;
+            first &= s[j].recipe != s[i].recipe;
         if (first)
-            recipe_row(p, p->run->proofs[i].recipe);
+            recipe_row(p, s[i].recipe);
     }
     html_table_end(&p->html);
 }
@@ -179,9 +183,9 @@ static void put_recipes(struct page *p)
 /* ---- honest variants ---- */
 
 /* Part used of a limit above 0; other gates have no margin. */
-static bool has_margin(int g)
+static bool has_margin(const struct prove_run *run, int g)
 {
-    return prove_has_gate(g) && gate_get((enum gate)g)->limit > 0;
+    return prove_has_limit(run, g) && gate_get((enum gate)g)->limit != 0;
 }
 
 static void honest_row(struct page *p, int variant)
@@ -196,12 +200,12 @@ static void honest_row(struct page *p, int variant)
     for (int g = 0; g < GATES; g++) {
         const double used = x.used[g];
         const bool bad = x.by[g] > 0;
-        if (!prove_has_gate(g))
+        if (!prove_has_limit(p->run, g))
             continue;
         if (isnan(used))
             html_cell(h, COLOUR_DIM, "-");
         else
-            html_shaded(h, has_margin(g) ? used : bad,
+            html_shaded(h, has_margin(p->run, g) ? used : bad,
                         bad ? COLOUR_BAD : COLOUR_NONE, "%s%.2g",
                         bad ? "\u2717 " : "", used);
     }
@@ -226,7 +230,7 @@ static void plot_margins(struct page *p)
     p->ok &= values != NULL;
     for (int g = 0; values && g < GATES; g++) {
         const size_t first = at;
-        if (!has_margin(g))
+        if (!has_margin(p->run, g))
             continue;
         for (size_t i = 0; i < p->run->count; i++)
             if (p->run->proofs[i].applies && !isnan(p->run->proofs[i].used[g]))
@@ -246,7 +250,7 @@ static void put_honest(struct page *p)
     prove_add_column(&c, "HONEST VARIANT", COLUMN_TEXT);
     prove_add_column(&c, "HEADS", COLUMN_NUMBER);
     prove_add_column(&c, "REJECTED", COLUMN_NUMBER);
-    prove_add_gates(&c);
+    prove_add_gates(p->run, &c);
     prove_add_column(&c, "ABOUT", COLUMN_TEXT);
     if (prove_totals_of(p->run).variants == 0)
         return;
@@ -302,6 +306,8 @@ bool prove_html(const struct prove_run *run, const char *command, FILE *to)
     }
     put_honest(&p);
     put_recipes(&p);
+    html_section(&p.html, "limits", "limits", NULL);
+    p.ok &= prove_limits(run, &(struct sheet_to){ to, false, &p.html });
     html_end(&p.html);
     return p.ok && fflush(to) == 0 && !ferror(to);
 }

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "golden/csv.h"
@@ -15,6 +16,7 @@
 #include "golden/sheet.h"
 #include "golden/verb.h"
 #include "validate/prove_report.h"
+#include "validate/report.h"
 
 struct prove_sum prove_sum_of(const struct prove_run *run, int mutation)
 {
@@ -59,15 +61,11 @@ void prove_add_column(struct prove_columns *c, const char *name, int flags)
     c->column[c->n++] = (struct column){ name, flags };
 }
 
-bool prove_has_gate(int g)
-{
-    return g == GATES || gate_get((enum gate)g)->limit >= 0;
-}
-
-void prove_add_gates(struct prove_columns *c)
+/* A gate without a limit is asked for by one. */
+void prove_add_gates(const struct prove_run *run, struct prove_columns *c)
 {
     for (int g = 0; g < GATES; g++) {
-        if (!prove_has_gate(g))
+        if (!prove_has_limit(run, g))
             continue;
         const char *name = gate_get((enum gate)g)->name;
         size_t n = 0;
@@ -94,7 +92,7 @@ static bool matrix(const struct prove_run *run, bool markdown, FILE *to)
     prove_add_column(&c, "STRENGTH", COLUMN_EXTRA);
     prove_add_column(&c, "HEADS", COLUMN_NUMBER);
     prove_add_column(&c, "SEEN", COLUMN_NUMBER);
-    prove_add_gates(&c);
+    prove_add_gates(run, &c);
     prove_add_column(&c, "ESCAPED", COLUMN_NUMBER);
     prove_add_column(&c, "UNSEEN MOVED", COLUMN_NUMBER);
     sheet_begin(&s, to, markdown,
@@ -111,7 +109,7 @@ static bool matrix(const struct prove_run *run, bool markdown, FILE *to)
         sheet_cell(&s, "%" PRId64, x.heads);
         sheet_cell(&s, "%" PRId64, x.observable);
         for (int g = 0; g < GATES; g++)
-            if (prove_has_gate(g))
+            if (prove_has_limit(run, g))
                 sheet_cell(&s, "%" PRId64, x.by[g]);
         sheet_cell(&s, "%" PRId64, x.observable - x.rejected);
         sheet_number(&s, "%.2g",
@@ -126,7 +124,7 @@ static bool honest(const struct prove_run *run, bool markdown, FILE *to)
     struct sheet s;
     prove_add_column(&c, "HONEST", COLUMN_TEXT);
     prove_add_column(&c, "HEADS", COLUMN_NUMBER);
-    prove_add_gates(&c);
+    prove_add_gates(run, &c);
     prove_add_column(&c, "REJECTED", COLUMN_NUMBER);
     prove_add_column(&c, "ABOUT", COLUMN_PROSE);
     sheet_begin(&s, to, markdown,
@@ -138,7 +136,7 @@ static bool honest(const struct prove_run *run, bool markdown, FILE *to)
         sheet_cell(&s, "%s", mutation_at(m)->name);
         sheet_cell(&s, "%" PRId64, x.heads);
         for (int g = 0; g < GATES; g++)
-            if (prove_has_gate(g))
+            if (prove_has_limit(run, g))
                 sheet_cell(&s, "%" PRId64, x.by[g]);
         sheet_cell(&s, "%" PRId64, x.rejected);
         sheet_cell(&s, "%s", mutation_at(m)->about);
@@ -161,7 +159,7 @@ bool prove_resolution(const struct prove_run *run, const struct sheet_to *to)
     prove_add_column(&c, "MUTATION", COLUMN_TEXT);
     prove_add_column(&c, "UNIT", COLUMN_TEXT);
     prove_add_column(&c, "STATED", COLUMN_NUMBER);
-    prove_add_gates(&c);
+    prove_add_gates(run, &c);
     prove_add_column(&c, "ANY", COLUMN_NUMBER);
     if (!prove_any_swept(run))
         return true;
@@ -180,27 +178,53 @@ bool prove_resolution(const struct prove_run *run, const struct sheet_to *to)
         sheet_cell(&s, "%s", mutation_at(m)->unit);
         sheet_number(&s, "%.3g", mutation_at(m)->strength);
         for (int g = 0; g <= GATES; g++)
-            if (prove_has_gate(g))
+            if (prove_has_limit(run, g))
                 sheet_number(&s, "%.2g", x.least[g]);
     }
     return sheet_end(&s);
 }
 
-void prove_repeat(const struct prove_run *run, const struct proof *x,
-                  char *text, size_t size)
+static const struct prove_subject *subject_of(const struct prove_run *run,
+                                              const struct proof *x)
 {
-    char name[1024];
-    select_quote(run->cases[x->case_index], name, sizeof name);
-    snprintf(text, size, "%s prove %s --case '%s' --recipe %s --mutation %s",
-             verb_program, assay_set_path(run->set), name, x->recipe->name,
-             mutation_get(x->mutation)->name);
+    return &run->subjects[x->subject];
+}
+
+static const char *case_of(const struct prove_run *run, const struct proof *x)
+{
+    return run->cases[subject_of(run, x)->case_index];
+}
+
+static const char *recipe_of(const struct prove_run *run, const struct proof *x)
+{
+    return subject_of(run, x)->recipe->name;
+}
+
+/* The command that repeats one proof; free(). NULL: out of memory. */
+char *prove_repeat(const struct prove_run *run, const struct proof *x)
+{
+    const struct limits *limits = run->options->limits;
+    const char *argv[16 + 2 * GATES];
+    char name[1024], limit[GATES][64];
+    size_t n = 0;
+    select_quote(case_of(run, x), name, sizeof name);
+    argv[n++] = verb_program;
+    argv[n++] = "prove";
+    argv[n++] = assay_set_path(run->set);
+    argv[n++] = "--case";
+    argv[n++] = name;
+    argv[n++] = "--recipe";
+    argv[n++] = recipe_of(run, x);
+    argv[n++] = "--mutation";
+    argv[n++] = mutation_get(x->mutation)->name;
+    n += report_limit_words(limits, limit, argv + n);
+    return report_line(argv, n);
 }
 
 void prove_say_bad(const struct prove_run *run, const struct proof *x, FILE *to)
 {
     const struct mutation *m = mutation_get(x->mutation);
-    fprintf(to, "%s, %s: %s ", run->cases[x->case_index], x->recipe->name,
-            m->name);
+    fprintf(to, "%s, %s: %s ", case_of(run, x), recipe_of(run, x), m->name);
     if (m->expect == MUTATION_HONEST)
         fprintf(to,
                 "is honest and rejected in %" PRId64 " of %" PRId64
@@ -218,10 +242,10 @@ void prove_say_bad(const struct prove_run *run, const struct proof *x, FILE *to)
 static void print_bad(const struct prove_run *run, const struct proof *x,
                       FILE *to)
 {
-    char again[4096];
-    prove_repeat(run, x, again, sizeof again);
+    char *again = prove_repeat(run, x);
     prove_say_bad(run, x, to);
-    fprintf(to, "\n    %s\n", again);
+    fprintf(to, "\n    %s\n", again ? again : "out of memory");
+    free(again);
 }
 
 struct prove_totals prove_totals_of(const struct prove_run *run)
@@ -258,7 +282,8 @@ void prove_totals_say(const struct prove_totals *t, FILE *to)
 bool prove_table(const struct prove_run *run, bool markdown, FILE *to)
 {
     const struct prove_totals t = prove_totals_of(run);
-    bool ok = matrix(run, markdown, to);
+    bool ok = prove_limits(run, &(struct sheet_to){ to, markdown, NULL });
+    ok &= matrix(run, markdown, to);
     ok &= honest(run, markdown, to);
     ok &= prove_resolution(run, &(struct sheet_to){ to, markdown, NULL });
     fputs("SEEN: heads in which a row of O or an LSE moves by more than in "
@@ -276,50 +301,68 @@ bool prove_table(const struct prove_run *run, bool markdown, FILE *to)
 
 /* ---- programs ---- */
 
-bool prove_csv(const struct prove_run *run, FILE *to)
+static void csv_head(struct csv *csv)
 {
     static const char *const titles[] = {
-        "case",     "recipe",        "mutation",    "expected",
-        "strength", "unit",          "heads",       "observable",
-        "rejected", "escaped_moved", "unseen_moved"
+        "case",     "recipe",        "mutation",     "expected",
+        "strength", "unit",          "heads",        "observable",
+        "rejected", "escaped_moved", "unseen_moved", "swept"
     };
-    struct csv csv = { .out = to };
     char text[64];
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        csv_text(&csv, titles[i]);
+        csv_text(csv, titles[i]);
     for (int g = 0; g < GATES; g++)
-        csv_text(&csv, gate_get((enum gate)g)->name);
+        csv_text(csv, gate_get((enum gate)g)->name);
     for (int g = 0; g <= GATES; g++) {
         snprintf(text, sizeof text, "least_%s",
                  g < GATES ? gate_get((enum gate)g)->name : "any");
-        csv_text(&csv, text);
+        csv_text(csv, text);
     }
-    csv_end_line(&csv);
-    for (size_t i = 0; i < run->count; i++) {
-        const struct proof *x = &run->proofs[i];
-        const struct mutation *m = mutation_get(x->mutation);
-        if (!x->applies)
-            continue;
-        csv_text(&csv, run->cases[x->case_index]);
-        csv_text(&csv, x->recipe->name);
-        csv_text(&csv, m->name);
-        csv_text(&csv, mutation_expect_name(m->expect));
-        csv_number(&csv, m->strength);
-        csv_text(&csv, m->unit);
-        csv_number(&csv, (double)x->heads);
-        csv_number(&csv, (double)x->observable);
-        csv_number(&csv, (double)x->rejected);
-        csv_number(&csv, x->escaped_moved);
-        csv_number(&csv, x->unseen_moved);
-        for (int g = 0; g < GATES; g++)
-            csv_number(&csv, (double)x->by[g]);
-        for (int g = 0; g <= GATES; g++)
-            if (x->swept)
-                csv_number(&csv, x->least[g]);
-            else
-                csv_text(&csv, "");
-        csv_end_line(&csv);
+    for (int g = 0; g < GATES; g++) {
+        snprintf(text, sizeof text, "limit_%s", gate_get((enum gate)g)->name);
+        csv_text(csv, text);
+        snprintf(text, sizeof text, "limit_from_%s",
+                 gate_get((enum gate)g)->name);
+        csv_text(csv, text);
     }
+    csv_end_line(csv);
+}
+
+static void csv_line(struct csv *csv, const struct prove_run *run,
+                     const struct proof *x)
+{
+    const struct mutation *m = mutation_get(x->mutation);
+    csv_word(csv, case_of(run, x));
+    csv_word(csv, recipe_of(run, x));
+    csv_word(csv, m->name);
+    csv_word(csv, mutation_expect_name(m->expect));
+    csv_number(csv, m->strength);
+    csv_word(csv, m->unit);
+    csv_number(csv, (double)x->heads);
+    csv_number(csv, (double)x->observable);
+    csv_number(csv, (double)x->rejected);
+    csv_number(csv, x->escaped_moved);
+    csv_number(csv, x->unseen_moved);
+    csv_word(csv, x->swept ? "yes" : "no");
+    for (int g = 0; g < GATES; g++)
+        csv_number(csv, (double)x->by[g]);
+    for (int g = 0; g <= GATES; g++)
+        csv_number(csv, x->swept ? x->least[g] : (double)NAN);
+    for (int g = 0; g < GATES; g++) {
+        const struct limit *l = &subject_of(run, x)->limits[g];
+        csv_number(csv, l->value < 0 ? (double)NAN : l->value);
+        csv_word(csv, l->value < 0 ? NULL : limit_source_name(l->source));
+    }
+    csv_end_line(csv);
+}
+
+bool prove_csv(const struct prove_run *run, FILE *to)
+{
+    struct csv csv = { .out = to };
+    csv_head(&csv);
+    for (size_t i = 0; i < run->count; i++)
+        if (run->proofs[i].applies)
+            csv_line(&csv, run, &run->proofs[i]);
     return fflush(to) == 0 && !ferror(to);
 }
 
@@ -336,11 +379,9 @@ static json_t *by_gate(const struct proof *x, bool least)
 static json_t *proof_json(const struct prove_run *run, const struct proof *x)
 {
     const struct mutation *m = mutation_get(x->mutation);
-    char again[4096];
     json_t *out = json_object();
-    prove_repeat(run, x, again, sizeof again);
-    json_object_set_new(out, "case", json_text(run->cases[x->case_index]));
-    json_object_set_new(out, "recipe", json_string(x->recipe->name));
+    json_object_set_new(out, "case", json_text(case_of(run, x)));
+    json_object_set_new(out, "recipe", json_string(recipe_of(run, x)));
     json_object_set_new(out, "mutation", json_string(m->name));
     json_object_set_new(out, "expected",
                         json_string(mutation_expect_name(m->expect)));
@@ -359,7 +400,9 @@ static json_t *proof_json(const struct prove_run *run, const struct proof *x)
     json_object_set_new(out, "reason", json_text(x->reason));
     json_object_set_new(out, "least_rejected",
                         x->swept ? by_gate(x, true) : json_null());
-    json_object_set_new(out, "repeat", json_text(again));
+    char *again = prove_repeat(run, x);
+    json_object_set_new(out, "repeat", again ? json_text(again) : json_null());
+    free(again);
     return out;
 }
 
@@ -382,6 +425,7 @@ bool prove_json(const struct prove_run *run, FILE *to)
     json_object_set_new(totals, "honest_rejected",
                         json_integer(t.honest_rejected));
     json_object_set_new(all, "totals", totals);
+    json_object_set_new(all, "limits", prove_limits_json(run));
     for (size_t i = 0; i < run->count; i++)
         json_array_append_new(list, proof_json(run, &run->proofs[i]));
     json_object_set_new(all, "proofs", list);

@@ -26,10 +26,6 @@ struct prove_totals prove_totals_of(const struct prove_run *run);
 /* "60 mutations: 226 of 226 heads rejected, ..." */
 void prove_totals_say(const struct prove_totals *t, FILE *to);
 
-/* A gate without a limit is asked for by one, and prove has none; GATES
- * stands for any gate. */
-bool prove_has_gate(int gate);
-
 /* Columns of a matrix: some, one for each gate, some more. */
 struct prove_columns {
     struct column column[GATES + 8];
@@ -37,14 +33,13 @@ struct prove_columns {
     size_t n;
 };
 void prove_add_column(struct prove_columns *c, const char *name, int flags);
-void prove_add_gates(struct prove_columns *c);
+void prove_add_gates(const struct prove_run *run, struct prove_columns *c);
 
 /* What is wrong with a proof of which proof_bad() is not 0, in one line without
- * its end, and the command that repeats it. */
+ * its end, and the command that repeats it: free(); NULL: out of memory. */
 void prove_say_bad(const struct prove_run *run, const struct proof *x,
                    FILE *to);
-void prove_repeat(const struct prove_run *run, const struct proof *x,
-                  char *text, size_t size);
+char *prove_repeat(const struct prove_run *run, const struct proof *x);
 
 /* The table of --sweep; nothing where there was none. */
 bool prove_resolution(const struct prove_run *run, const struct sheet_to *to);

@@ -166,22 +166,30 @@ void report_counts(const struct report *r, char *text, size_t size)
     add(text, size, unexpected, "passed unexpectedly");
 }
 
+size_t report_limit_words(const struct limits *limits, char text[GATES][64],
+                          const char **argv)
+{
+    size_t n = 0;
+    for (int g = 0; limits && g < GATES; g++) {
+        if (isnan(limits->command[g]))
+            continue;
+        snprintf(text[g], sizeof text[g], "%s=%.17g",
+                 gate_get((enum gate)g)->name, limits->command[g]);
+        argv[n++] = "--limit";
+        argv[n++] = text[g];
+    }
+    if (limits && limits->path) {
+        argv[n++] = "--limits";
+        argv[n++] = limits->path;
+    }
+    return n;
+}
+
 /* Options that change the verdict. */
 static size_t repeat_limits(const struct report *r, struct repeat *out,
                             size_t n)
 {
-    for (int g = 0; r->limits && g < GATES; g++) {
-        if (isnan(r->limits->command[g]))
-            continue;
-        snprintf(out->limits[g], sizeof out->limits[g], "%s=%.17g",
-                 gate_get((enum gate)g)->name, r->limits->command[g]);
-        out->argv[n++] = "--limit";
-        out->argv[n++] = out->limits[g];
-    }
-    if (r->limits && r->limits->path) {
-        out->argv[n++] = "--limits";
-        out->argv[n++] = r->limits->path;
-    }
+    n += report_limit_words(r->limits, out->limits, out->argv + n);
     if (r->quarantine_option) {
         out->argv[n++] = "--quarantine";
         out->argv[n++] = r->quarantine_option;
@@ -245,7 +253,7 @@ static void print_word(const char *word, FILE *out)
     fputc('\'', out);
 }
 
-static char *line_of(const char *const *words, size_t n)
+char *report_line(const char *const *words, size_t n)
 {
     char *text = NULL;
     size_t size;
@@ -267,7 +275,7 @@ char *report_repeat_line(const struct report *r, const struct result *one)
 {
     struct repeat repeat;
     size_t n = report_repeat(r, one, &repeat);
-    return line_of(repeat.argv, n);
+    return report_line(repeat.argv, n);
 }
 
 char *report_command(const char *verb, int argc, char *const *argv)
@@ -279,7 +287,7 @@ char *report_command(const char *verb, int argc, char *const *argv)
     words[1] = verb; /* argv[0] is both */
     for (int i = 1; i < argc; i++)
         words[i + 1] = argv[i];
-    char *line = line_of(words, (size_t)argc + 1);
+    char *line = report_line(words, (size_t)argc + 1);
     free(words);
     return line;
 }

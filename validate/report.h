@@ -75,6 +75,13 @@ size_t report_repeat(const struct report *r, const struct result *one,
 /* The same as a shell reads it; free(). NULL: out of memory. */
 char *report_repeat_line(const struct report *r, const struct result *one);
 
+/* Words as a shell reads them; free(). NULL: out of memory. */
+char *report_line(const char *const *words, size_t n);
+/* --limit and --limits as words into argv, at most 2 + 2 * GATES of `limits`
+ * and of text; how many. */
+size_t report_limit_words(const struct limits *limits, char text[GATES][64],
+                          const char **argv);
+
 /* One line: how many results had which verdict. */
 void report_counts(const struct report *r, char *text, size_t size);
 

@@ -16,6 +16,7 @@ void candidate_free(struct candidate *c)
 {
     assay_free((void *)c->o);
     assay_free((void *)c->lse);
+    assay_free((void *)c->unwritten);
     *c = (struct candidate){ 0 };
 }
 

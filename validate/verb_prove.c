@@ -17,6 +17,7 @@ struct options {
     const char *file, *out;
     char *command;
     struct prove_options prove;
+    struct limits limits;
     enum form form;
 };
 
@@ -65,6 +66,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->form = (enum form)verb_word(state, "--format", arg, forms, 5);
         break;
     case 'o': o->out = arg; break;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->limits; break;
     case KEY_THREADS:
         o->prove.threads =
             (int)verb_integer(state, "--threads", arg, 1, VERB_MOST_THREADS);
@@ -74,6 +76,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+static const struct argp_child children[] = { { &limits_argp, 0, NULL, 0 },
+                                              { 0 } };
+
 static const struct argp argp = {
     keys,
     parse,
@@ -82,15 +87,17 @@ static const struct argp argp = {
     "that are right are changed in every way a kernel goes wrong, and each "
     "change must be rejected; variants that an honest kernel may have must be "
     "accepted. Heads count one by one. A change that moves no row of a head by "
-    "more than in honest kernels cannot be seen there, and is told.\v"
+    "more than in honest kernels cannot be seen there, and is told. Limits are "
+    "those of validate, and the report says who set them.\v"
     "Exit status 0: every change that can be seen is rejected, and no honest "
     "variant is; 1: one escaped, or an honest variant is rejected; 2: usage or "
     "a bad file.\n\n"
     "Example:\n"
     "  assay prove heads.h5\n"
     "  assay prove heads.h5 --recipe mxfp4 --mutation 'scale*' --sweep\n"
+    "  assay prove heads.h5 --limit lse=0.5\n"
     "  assay prove heads.h5 --format json -o proof.json",
-    NULL,
+    children,
     NULL,
     NULL
 };
@@ -112,7 +119,7 @@ static bool print(const void *what, FILE *to)
     }
 }
 
-static enum assay_status prove(const struct options *o, struct prove_run *run,
+static enum assay_status prove(struct options *o, struct prove_run *run,
                                struct assay_set **set, int *code,
                                struct assay_error *err)
 {
@@ -121,6 +128,8 @@ static enum assay_status prove(const struct options *o, struct prove_run *run,
         st = temp_file_check_input(o->out, o->file, err);
     if (st == ASSAY_OK)
         st = assay_set_open(o->file, set, err);
+    if (st == ASSAY_OK)
+        st = limits_load(&o->limits, *set, err);
     if (st == ASSAY_OK)
         st = prove_set(*set, &o->prove, run, err);
     if (st != ASSAY_OK)
@@ -140,9 +149,11 @@ int verb_prove(int argc, char **argv)
     struct assay_error err;
     int code = 0;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
+    o.prove.limits = &o.limits;
     enum assay_status st = prove(&o, &run, &set, &code, &err);
     code = st == ASSAY_OK ? verb_end("prove", code) : verb_fail("prove", &err);
     prove_free(&run);
+    limits_free(&o.limits);
     assay_set_close(set);
     free(o.command);
     return code;

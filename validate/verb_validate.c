@@ -206,15 +206,6 @@ struct loaded {
     const struct assay_answer *answer;
 };
 
-static bool same_bits(const struct assay_problem *p, const struct candidate *a,
-                      const struct candidate *b)
-{
-    return memcmp(a->o, b->o,
-                  (size_t)assay_problem_o_elems(p) * sizeof *a->o) == 0 &&
-           memcmp(a->lse, b->lse,
-                  (size_t)assay_problem_rows(p) * sizeof *a->lse) == 0;
-}
-
 /* All runs that were asked for. The first is judged; one that does not come to
  * an end is told as such. */
 static enum assay_status run_repeatedly(struct validate *v,
@@ -230,10 +221,8 @@ static enum assay_status run_repeatedly(struct validate *v,
         struct candidate next;
         request->number = v->runs++;
         st = run_case(request, ran, &next, r, err);
-        if (st == ASSAY_OK && *ran && ++first->runs > 1 &&
-            !same_bits(&request->c->problem, first, &next) &&
-            first->runs_differ++ == 0)
-            first->first_differs = first->runs;
+        if (st == ASSAY_OK && *ran)
+            candidate_add_run(&request->c->problem, first, &next);
         candidate_free(&next);
     }
     return st;
