@@ -131,11 +131,10 @@ int report_exit(const struct report *r)
     bool wrong = false, ended = true, ran = false;
     for (size_t i = 0; i < r->count; i++) {
         int code = verdict_get(r->results[i].verdict)->code;
-        if (result_is_known(&r->results[i]))
-            continue;
-        wrong |= code == EXIT_WRONG;
-        ended &= code != assay_status_exit(ASSAY_KERNEL);
-        ran |= code == 0;
+        const bool known = result_is_known(&r->results[i]);
+        wrong |= !known && code == EXIT_WRONG;
+        ended &= known || code != assay_status_exit(ASSAY_KERNEL);
+        ran |= known || code == 0;
     }
     if (wrong)
         return EXIT_WRONG;

@@ -86,7 +86,7 @@ size_t report_limit_words(const struct limits *limits, char text[GATES][64],
 void report_counts(const struct report *r, char *text, size_t size);
 
 /* Exit code: the program's, from all verdicts. 1 before 3 before 77; 77 only
- * where nothing ran. */
+ * where nothing ran. A known failure is as a pass. */
 int report_exit(const struct report *r);
 
 /* Each prints a part of the report; false when the stream could not be
