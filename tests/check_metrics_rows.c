@@ -366,6 +366,11 @@ START_TEST(b51_long_rows)
     ck_assert(cx.sum_abs == 0 && cx.dot == 9.0 * N);
     assay_distance(&p, &ce, NULL, NULL, 0, 1, &d);
     ck_assert(d.mae == 1 && d.rel_l2 == 0.5);
+    /* eight lanes put 2^24 off, but not what is below 1 */
+    for (int64_t i = 0; i < N; i++)
+        c[i] = 3 + 0x1p-10f;
+    assay_rows_measure(&p, bf16, c, e, e, NULL, &ce, &ex, &cx, &row);
+    ck_assert(ce.sum_abs == N * (1 + 0x1p-10) && cx.sum_abs == ce.sum_abs);
     c[N - 1] = 4; /* a channel beyond what binary32 counts */
     assay_rows_measure(&p, bf16, c, e, e, NULL, &ce, &ex, &cx, &row);
     ck_assert(ce.max_abs == 2 && cx.max_c == N - 1);
