@@ -154,16 +154,16 @@ static void suspect_form(struct result *out)
                ": another softmax form?");
 }
 
-/* A lost LSE, a write out of bounds or runs that differ are the kernel's in
- * every head. */
+/* What fails without a place is the kernel's in every head: runs that differ,
+ * the distance of the whole, a write out of bounds, a lost LSE. */
 static void spread_to_heads(const struct sketch *s, struct result *out)
 {
     uint32_t all = 0;
-    if (!out->gates[GATE_INTEGRITY].pass &&
-        integrity_verdict(s) != VERDICT_UNWRITTEN)
-        all |= 1u << GATE_INTEGRITY;
-    if (!out->gates[GATE_REPEAT].pass)
-        all |= 1u << GATE_REPEAT;
+    for (int g = 0; g < GATES; g++)
+        if (!out->gates[g].pass &&
+            (g == GATE_INTEGRITY ? integrity_verdict(s) != VERDICT_UNWRITTEN
+                                 : out->gates[g].at.h < 0))
+            all |= 1u << g;
     for (int64_t bh = 0; bh < out->heads; bh++)
         out->heads_gates[bh] |= all;
 }
