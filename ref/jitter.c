@@ -36,12 +36,14 @@
  *    the bias less the maximum.
  * 4. Bound. That is what is likely; nothing legal goes beyond this. Two
  *    kernels' P[j] are a step apart at most, or P[j] where it may be flushed,
- *    and P[j] expm1(2 e) more, where e is the worst case of term 2: d units of
- *    u for a dot product of width d (Higham, 3.1), and as many as there are
- *    keys for the sums. With e[j] for all that, and weights P[j] / L,
+ *    what term 3 flips, and P[j] expm1(2 w) more, where w is the worst case of
+ *    term 2: d units of u for a dot product of width d (Higham, 3.1), 16 for
+ *    shift, exp2 and scales, and as many as there are keys for the sums. With
+ *    e[j] for all that, and weights P[j] / L,
  *      |O' - O| <= sum e[j] (|v[j]| + |o|) / (L - sum e[j])   channel by
  * channel since O' = sum P'[j] v[j] / sum P'[j]. An average of V is never
- * beyond V, which is the bound where e leaves nothing of L.
+ * beyond V, 1.25 of it where weights need not sum to one, which is the bound
+ * where e leaves nothing of L.
  */
 #include "jitter.h"
 

@@ -173,6 +173,18 @@ START_TEST(b46_nan_anywhere_is_non_finite)
 }
 END_TEST
 
+/* Where the right answer is NaN too, a pass says how little it says. */
+START_TEST(b46_an_answer_of_nan_is_told)
+{
+    ck_assert_str_eq(judged().notes, "");
+    answer.o[0] = o[0] = NAN;
+    answer.o[ELEMS - 1] = o[ELEMS - 1] = NAN;
+    struct result r = judged();
+    ck_assert_ptr_nonnull(
+        strstr(r.notes, "the right O of 2 of 24 rows is not finite"));
+}
+END_TEST
+
 START_TEST(dead_rows_are_exact)
 {
     float *x = row_of(1, DEAD - 1);
@@ -293,6 +305,7 @@ int main(void)
     tcase_add_test(tests, one_ulp_passes_three_do_not);
     tcase_add_test(tests, one_wrong_row_fails_the_build_gate);
     tcase_add_loop_test(tests, b46_nan_anywhere_is_non_finite, 0, 4);
+    tcase_add_test(tests, b46_an_answer_of_nan_is_told);
     tcase_add_test(tests, dead_rows_are_exact);
     tcase_add_test(tests, gain_fails_the_gain_gate);
     tcase_add_test(tests, small_lse_shift_fails_the_lse_gate);

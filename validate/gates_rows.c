@@ -35,6 +35,11 @@ static bool lse_judged(const struct sketch *s, int64_t r)
     return assay_same_class(s->lse_c[r], s->lse_e[r]) && isfinite(s->lse_e[r]);
 }
 
+double judge_row_bar(const struct sketch *s, int64_t bh)
+{
+    return s->bar_o[bh] * sqrt((double)s->problem.dv);
+}
+
 double judge_lse_off(double c, double e)
 {
     const double ulp = assay_format_ulp(assay_format_get(ASSAY_F32), (float)e),
@@ -72,7 +77,7 @@ void gate_rule_BUILD(struct judging *j)
             continue;
         const double d = s->beyond[r].beyond,
                      most = allowed(j, GATE_BUILD, (double)s->jitter_o[r],
-                                    s->bar_o[bh], "");
+                                    judge_row_bar(s, bh), "");
         if (gate_offer(j, GATE_BUILD, part_used(d, most), at))
             gate_note(j, GATE_BUILD,
                       "the row is %.2e off (L2, its rounding taken off), %.2e "
@@ -105,7 +110,7 @@ double judge_row_used(const struct sketch *s, const struct gate_result *gates,
     if (!row_judged(s, r))
         return 0;
     const double most = allowance(GATE_BUILD, (double)s->jitter_o[r],
-                                  s->bar_o[r / s->problem.nq]);
+                                  judge_row_bar(s, r / s->problem.nq));
     return assay_worst(
         part_used(part_used(x->beyond, most), gates[GATE_BUILD].limit.value),
         part_used(x->bound_part, gates[GATE_BOUND].limit.value));
@@ -162,7 +167,7 @@ static struct means build_means(const struct sketch *s, int64_t bh)
     for (int64_t r = bh * s->problem.nq; r < (bh + 1) * s->problem.nq; r++)
         if (row_judged(s, r))
             add(&m, jitters(s->beyond[r].beyond, (double)s->jitter_o[r],
-                            s->bar_o[bh], factor));
+                            judge_row_bar(s, bh), factor));
     return m;
 }
 

@@ -67,7 +67,7 @@ static void collect(const struct sketch *s, int64_t bh, bool lse,
         if (!lse && !s->ce[r].mismatched && !s->cx[r].mismatched &&
             s->ex[r].nonfinite_a == 0)
             add_pair(t, s->cx[r].distance, s->ex[r].distance,
-                     s->beyond[r].rounding + s->bar_o[bh] +
+                     s->beyond[r].rounding + judge_row_bar(s, bh) +
                          ASSAY_JITTERS_O * (double)s->jitter_o[r]);
         else if (lse && isfinite(s->lse_c[r]) && isfinite(s->lse_e[r]) &&
                  isfinite(x))

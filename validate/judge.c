@@ -168,6 +168,22 @@ static void spread_to_heads(const struct sketch *s, struct result *out)
         out->heads_gates[bh] |= all;
 }
 
+/* A pass that says little is told: rows whose right answer is not finite are
+ * held to its classes alone. Not twice, when a record is judged again. */
+static void tell_blind(const struct sketch *s, struct result *out)
+{
+    const int64_t rows = assay_problem_rows(&s->problem);
+    const size_t n = strlen(out->notes);
+    int64_t blind = 0;
+    for (int64_t r = 0; r < rows; r++)
+        blind += s->ce[r].nonfinite_b > 0;
+    if (blind > 0 && !strstr(out->notes, "judged by its class"))
+        snprintf(out->notes + n, sizeof out->notes - n,
+                 "%sthe right O of %" PRId64 " of %" PRId64
+                 " rows is not finite and judged by its class alone",
+                 n ? "; " : "", blind, rows);
+}
+
 static void distances(const struct sketch *s, struct result *out)
 {
     const struct assay_problem *p = &s->problem;
@@ -202,6 +218,7 @@ enum assay_status judge_sketch(const struct sketch *s,
     spread_to_heads(s, out);
     conclude(s, out);
     suspect_form(out);
+    tell_blind(s, out);
     return j.st;
 }
 

@@ -35,6 +35,9 @@ double judge_row_used(const struct sketch *s, const struct gate_result *gates,
 double judge_row_used_lse(const struct sketch *s,
                           const struct gate_result *gates, int64_t r);
 
+/* The golden's error bar of a row's L2: each element may be off by the bar. */
+double judge_row_bar(const struct sketch *s, int64_t bh);
+
 /* C - E of a finite LSE in nats, an ulp of binary32 taken off. */
 double judge_lse_off(double c, double e);
 

@@ -92,7 +92,7 @@ static void see(struct bench *b, const struct candidate *left,
         if (s->ce[r].mismatched == 0)
             o = part_of_honest(s->beyond[r].beyond,
                                ASSAY_JITTERS_O * (double)s->jitter_o[r],
-                               s->bar_o[r / nq]);
+                               judge_row_bar(s, r / nq));
         if (assay_same_class(s->lse_c[r], s->lse_e[r]))
             lse = isfinite(s->lse_e[r])
                       ? part_of_honest(
