@@ -11,6 +11,7 @@
 #include "golden/verb.h"
 #include "validate/quarantine.h"
 #include "validate/report_draw.h"
+#include "validate/report_explain.h"
 
 enum { DRAWN = 16, OPEN = 24 }; /* failing results at most */
 
@@ -150,6 +151,15 @@ static void put_failed_gates(struct page *p, const struct result *one)
     p->ok &= sheet_end(&s);
 }
 
+/* Where it is wrong, and what makes its LSE so. */
+static void put_explanation(struct html *h, const struct result *one)
+{
+    struct explained_line lines[2];
+    const size_t n = report_explained(one->why, lines);
+    for (size_t i = 0; i < n; i++)
+        html_note(h, COLOUR_NONE, "%s: %s", lines[i].name, lines[i].text);
+}
+
 static void put_failure(struct page *p, const struct result *one, bool open,
                         bool draw)
 {
@@ -167,6 +177,7 @@ static void put_failure(struct page *p, const struct result *one, bool open,
         html_note(h, COLOUR_NONE, "%" PRId64 " of %" PRId64 " heads fail%s.",
                   one->heads_failed, one->heads,
                   one->heads_failed == 1 ? "s" : "");
+        put_explanation(h, one);
         put_failed_gates(p, one);
     }
     char *line = report_repeat_line(p->r, one);
