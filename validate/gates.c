@@ -211,14 +211,27 @@ void gate_rule_TOTAL_L2(struct judging *j)
     total(j, GATE_TOTAL_L2, j->total->rel_l2, nowhere, bar, "");
 }
 
+/* The figure is the worst head's; others may be too far off as well. */
+static void mark_head(struct judging *j, enum gate gate, int64_t r,
+                      double value)
+{
+    const double limit = j->gates[gate].limit.value;
+    if (limit >= 0 && value > limit)
+        j->heads_gates[r / j->s->problem.nq] |= 1u << gate;
+}
+
 void gate_rule_TOTAL_MAX(struct judging *j)
 {
+    for (int64_t r = 0; r < assay_problem_rows(&j->s->problem); r++)
+        mark_head(j, GATE_TOTAL_MAX, r, j->s->cx[r].max_abs);
     total(j, GATE_TOTAL_MAX, j->total->max_error, j->total->max_at,
           worst_bar(&j->s->problem, j->s->bar_o), "");
 }
 
 void gate_rule_TOTAL_LSE(struct judging *j)
 {
+    for (int64_t r = 0; r < assay_problem_rows(&j->s->problem); r++)
+        mark_head(j, GATE_TOTAL_LSE, r, fabs(j->s->lse_c[r] - j->s->lse_x[r]));
     total(j, GATE_TOTAL_LSE, j->total->lse_max, j->total->lse_at,
           worst_bar(&j->s->problem, j->s->bar_lse), " nats");
 }
