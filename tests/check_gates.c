@@ -256,10 +256,21 @@ START_TEST(total_gates_hold_where_asked_for)
     ck_assert_double_eq_tol(result.gates[GATE_TOTAL_L2].value, 0.1, 1e-12);
     limits[GATE_TOTAL_MAX].value = 0.4;
     ck_assert_int_eq(failing(), GATE_TOTAL_MAX);
+    /* every head beyond the limit, not the worst alone */
+    sketch.cx[4].max_abs = 0.45;
+    sketch.lse_c[5] = sketch.lse_e[5] = 1.4;
+    sketch.lse_c[ROWS + 5] = sketch.lse_e[ROWS + 5] = 1.5;
+    sketch.lse_c[6] = sketch.lse_e[6] = sketch.lse_x[6] = -(double)INFINITY;
+    ck_assert_int_eq(judged(NULL), ASSAY_OK);
+    ck_assert_int_eq(result.heads_failed, HEADS);
+    for (int h = 0; h < HEADS; h++)
+        ck_assert(result.heads_gates[h] >> GATE_TOTAL_MAX & 1 &&
+                  result.heads_gates[h] >> GATE_TOTAL_LSE & 1);
     limits_default(limits);
     limits[GATE_TOTAL_L2].value = 0.05;
     ck_assert_int_eq(judged(NULL), ASSAY_OK);
     ck_assert_int_eq(result.verdict, VERDICT_WRONG);
+    ck_assert_int_eq(result.heads_failed, HEADS);
 }
 END_TEST
 

@@ -216,7 +216,7 @@ static void mark_head(struct judging *j, enum gate gate, int64_t r,
                       double value)
 {
     const double limit = j->gates[gate].limit.value;
-    if (limit >= 0 && value > limit)
+    if (limit >= 0 && !(value <= limit))
         j->heads_gates[r / j->s->problem.nq] |= 1u << gate;
 }
 
@@ -231,7 +231,10 @@ void gate_rule_TOTAL_MAX(struct judging *j)
 void gate_rule_TOTAL_LSE(struct judging *j)
 {
     for (int64_t r = 0; r < assay_problem_rows(&j->s->problem); r++)
-        mark_head(j, GATE_TOTAL_LSE, r, fabs(j->s->lse_c[r] - j->s->lse_x[r]));
+        mark_head(j, GATE_TOTAL_LSE, r,
+                  j->s->lse_c[r] == j->s->lse_x[r] /* infinities too */
+                      ? 0
+                      : fabs(j->s->lse_c[r] - j->s->lse_x[r]));
     total(j, GATE_TOTAL_LSE, j->total->lse_max, j->total->lse_at,
           worst_bar(&j->s->problem, j->s->bar_lse), " nats");
 }
