@@ -35,12 +35,13 @@
  *    which hold the bias: an ulp after each matrix instruction, and two for
  *    the bias less the maximum.
  * 4. Bound. That is what is likely; nothing legal goes beyond this. Two
- *    kernels' P[j] are a step apart at most, or P[j] where it may be flushed,
- *    what term 3 flips, and P[j] expm1(2 w) more, where w is the worst case of
- *    term 2: d units of u for a dot product of width d (Higham, 3.1), 16 for
- *    shift, exp2 and scales, and as many as there are keys for the sums. With
- *    e[j] for all that, and weights P[j] / L,
- *      |O' - O| <= sum e[j] (|v[j]| + |o|) / (L - sum e[j])   channel by
+ *    kernels' P[j] are a step apart at most, two of the highest maximum where
+ *    there are several (a lower one may put P[j] into the octave above, whose
+ *    steps are twice as large; what is flushed is less), what term 3 flips, and
+ * P[j] expm1(2 w) more, where w is the worst case of term 2: d units of u for a
+ * dot product of width d (Higham, 3.1), 16 for shift, exp2 and scales, and as
+ * many as there are keys for the sums. With e[j] for all that, and weights P[j]
+ * / L, |O' - O| <= sum e[j] (|v[j]| + |o|) / (L - sum e[j])   channel by
  * channel since O' = sum P'[j] v[j] / sum P'[j]. An average of V is never
  * beyond V, 1.25 of it where weights need not sum to one, which is the bound
  * where e leaves nothing of L.
@@ -361,8 +362,9 @@ static double fill_apart(const struct blocked_job *job, const struct scratch *x,
                      step = j < coded ? step_of(job->p_format, x->more[j])
                                       : (double)x->step[j],
                      moved = fabs((double)x->more[j] - x->less[j]) * low;
-        const bool flushed = j >= coded && x->p_high[j] <= step / 2;
-        const double e = fmax(flushed ? p : 0, step * high) + moved + p * noise;
+        /* P relative to a lower maximum may lie in the octave above */
+        const double steps = x->top[j] < x->end[j] ? 2 : 1,
+                     e = steps * step * high + moved + p * noise;
         apart[j] = (float)e;
         sum += e;
     }

@@ -54,10 +54,6 @@ struct rounding {
     double least, ulps[LANES]; /* none in a lane behind the row's end */
 };
 
-/* Half an ulp of rounding to nearest, and one more, which truncation or a
- * second rounding costs. */
-static const double OUTPUT_ULPS = 1.5;
-
 static struct rounding rounding_of(const struct assay_format *out)
 {
     const bool even = out->top == ASSAY_TOP_INTEGER; /* steps of 1 anywhere */
@@ -67,7 +63,7 @@ static struct rounding rounding_of(const struct assay_format *out)
                            assay_format_ulp(out, 0) / epsilon,
                            { 0 } };
     for (int k = 0; k < LANES; k++)
-        by.ulps[k] = OUTPUT_ULPS * epsilon;
+        by.ulps[k] = ASSAY_OUTPUT_ULPS * epsilon;
     return by;
 }
 
@@ -190,7 +186,7 @@ static void leave_plain(int64_t n, const struct answers *of,
         if (!isfinite(c) || !isfinite(e))
             continue;
         const double allowed =
-            OUTPUT_ULPS * assay_format_ulp(by->out, (float)top);
+            ASSAY_OUTPUT_ULPS * assay_format_ulp(by->out, (float)top);
         const double rest = d > allowed ? d - allowed : 0;
         rest2[i % LANES] += rest * rest;
         round2[i % LANES] += allowed * allowed;

@@ -150,31 +150,34 @@ void gate_rule_DEAD_ROWS(struct judging *j)
     }
 }
 
+/* Norms are compared, so that a head of zeros is judged like any other. What
+ * rounding may take off a norm is an ulp in every element, which truncation
+ * comes near where all elements have nearly the same value; 1.5 in a single
+ * one, and so on with the root of their number. */
 void gate_rule_GAIN(struct judging *j)
 {
     const struct sketch *s = j->s;
     const struct assay_problem *p = &s->problem;
-    const struct assay_format *out = assay_format_get(s->recipe->out_format);
-    const double half = assay_format_epsilon(out) / 2;
-    const double step = assay_format_ulp(out, 0);
+    const double more = (ASSAY_OUTPUT_ULPS - 1) / sqrt((double)(p->nq * p->dv)),
+                 ulps = (1 + more) / ASSAY_OUTPUT_ULPS;
     for (int64_t bh = 0; bh < p->b * p->hq; bh++) {
-        double a2 = 0, b2 = 0, noise2 = 0;
+        double a2 = 0, b2 = 0, noise2 = 0, rounding2 = 0;
         for (int64_t r = bh * p->nq; r < (bh + 1) * p->nq; r++) {
             a2 += s->ce[r].norm_a * s->ce[r].norm_a;
             b2 += s->ce[r].norm_b * s->ce[r].norm_b;
             noise2 += (double)s->jitter_o[r] * (double)s->jitter_o[r];
+            rounding2 += s->beyond[r].rounding * s->beyond[r].rounding;
         }
         if (b2 < noise2) /* sums cancel: the norm is that of the noise */
             continue;
-        double ratio = b2 > 0 ? sqrt(a2 / b2) : a2 > 0 ? INFINITY : 1;
-        double allowed =
-            gate_get(GATE_GAIN)->factor * (double)s->jitter_gain[bh] + half;
-        if (b2 > 0) /* outputs below the format's normal range */
-            allowed += step / 2 * sqrt((double)(p->nq * p->dv) / b2);
-        struct assay_place at = { bh / p->hq, bh % p->hq, -1, -1 };
-        if (gate_offer(j, GATE_GAIN, part_used(fabs(ratio - 1), allowed), at))
-            gate_note(j, GATE_GAIN, "norm ratio %.6f, should be 1 within %.1e",
-                      ratio, gate_allows(j, GATE_GAIN, allowed));
+        const double a = sqrt(a2), b = sqrt(b2),
+                     gain = b > 0 ? (double)s->jitter_gain[bh] * b : 0,
+                     allowed = gate_get(GATE_GAIN)->factor * gain +
+                               ulps * sqrt(rounding2);
+        const struct assay_place at = { bh / p->hq, bh % p->hq, -1, -1 };
+        if (gate_offer(j, GATE_GAIN, part_used(fabs(a - b), allowed), at))
+            gate_note(j, GATE_GAIN, "norm %.6g, should be %.6g within %.1e", a,
+                      b, gate_allows(j, GATE_GAIN, allowed));
     }
 }
 

@@ -56,10 +56,14 @@ struct assay_row {
 ASSAY_API void assay_rows_compare(const struct assay_problem *p, const float *a,
                                   const float *b, struct assay_row *rows);
 
+/* Half an ulp of rounding to nearest, and one more, which truncation or a
+ * second rounding costs. doc/gates.md, section 3. */
+#define ASSAY_OUTPUT_ULPS 1.5
+
 /* What of |C - E| is more than the rounding of the output. */
 struct assay_row_beyond {
-    double beyond;     /* L2 of what is left of |C - E| after 1.5 ulp */
-    double rounding;   /* L2 of these 1.5 ulp of the larger of the two */
+    double beyond;     /* L2 of what is left of |C - E| after that */
+    double rounding;   /* L2 of these ulp of the larger of the two */
     double bound_part; /* largest part of the bound that what is left uses */
     int64_t bound_c;   /* its channel; -1 */
 };
