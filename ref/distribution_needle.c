@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * needle: every query looks for one key, and where there are as many queries
- * as keys every key is looked for: one that is dropped, doubled or scaled
- * wrongly moves that row, however long the context. The second head of a group
- * looks for the next key too, the third for the one after that, so that heads
- * differ, and a query that must not see all keys for the first one behind its
- * edge. Rows of V are independent, so a neighbour's is told apart.
+ * as keys, and the scale is 1/sqrt(dk), every key is looked for: one that is
+ * dropped, doubled or scaled wrongly moves that row, however long the context.
+ * The second head of a group looks for the next key too, the third for the one
+ * after that, so that heads differ, and a query that must not see all keys for
+ * the first one behind its edge. Rows of V are independent, so a neighbour's is
+ * told apart.
  */
 #include <math.h>
 
