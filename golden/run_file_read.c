@@ -38,6 +38,20 @@ void run_file_close(struct run_file *run)
     free(run);
 }
 
+static enum assay_status check_repeat(const char *path, const char *text,
+                                      struct assay_error *err)
+{
+    const size_t n = text ? strlen(text) : 0;
+    /* no leading zero, and few enough digits for every long */
+    if (!text ||
+        (n > 0 && n < 10 && text[0] != '0' && strspn(text, "0123456789") == n))
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_FORMAT,
+                      "%s: repeat is \"%.40s\", must be a whole number of 1 "
+                      "and more",
+                      path, text);
+}
+
 static enum assay_status read_facts(struct run_file *run,
                                     struct assay_error *err)
 {
@@ -61,7 +75,7 @@ static enum assay_status read_facts(struct run_file *run,
             term_plain(text);
         *all[i].text = text;
     }
-    return st;
+    return st == ASSAY_OK ? check_repeat(s->path, run->facts.repeat, err) : st;
 }
 
 static enum assay_status open_here(const char *path, struct run_file **out,
