@@ -222,7 +222,7 @@ static json_t *json_result(const struct audit_case *c,
 static json_t *json_case(const struct audit_case *c)
 {
     json_t *out = json_object(), *n_eff = json_array(), *list = json_array();
-    json_object_set_new(out, "case", json_text(c->name));
+    json_object_set_new(out, "case", json_plain(c->name));
     json_object_set_new(out, "source", json_text(c->source));
     json_object_set_new(out, "problem", json_problem(&c->problem));
     json_object_set_new(out, "inputs", json_string(c->word));
@@ -252,7 +252,7 @@ static json_t *json_spread(const struct audit_report *report,
         json_object_set_new(out, "p99",
                             json_number(audit_quantile(&ranked, 0.99)));
         json_object_set_new(out, "worst", json_number(at->value));
-        json_object_set_new(out, "worst_case", json_text(at->c->name));
+        json_object_set_new(out, "worst_case", json_plain(at->c->name));
         json_object_set_new(out, "worst_head", json_integer(at->head));
     }
     free(ranked.places);

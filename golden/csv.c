@@ -4,12 +4,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "golden/utf8.h"
+
 void csv_text(struct csv *csv, const char *text)
 {
-    const char *quote = strpbrk(text, ",\"\r\n") ? "\"" : "";
+    const char *quote = strpbrk(text, ",\"") ? "\"" : "";
+    uint32_t code;
     fprintf(csv->out, "%s%s", csv->begun ? "," : "", quote);
-    for (const char *c = text; *c; c++)
-        fprintf(csv->out, *c == '"' ? "\"\"" : "%c", *c);
+    for (const char *c = text, *next = c; (code = utf8_next(&next)) != 0;
+         c = next)
+        if (code == UTF8_NONE || utf8_hidden(code))
+            fputc('?', csv->out);
+        else
+            fprintf(csv->out, "%.*s%s", (int)(next - c), c,
+                    code == '"' ? "\"" : "");
     fputs(quote, csv->out);
     csv->begun = true;
 }

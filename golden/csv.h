@@ -15,7 +15,8 @@ struct csv {
     bool begun; /* a cell of the line is there */
 };
 
-/* The next cell of a line; quoted where needed. */
+/* The next cell of a line; quoted where needed, and cleaned as term_plain does:
+ * a record is a line. */
 void csv_text(struct csv *csv, const char *text);
 /* The same, and "-" for NULL or nothing. */
 void csv_word(struct csv *csv, const char *text);

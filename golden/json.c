@@ -2,7 +2,10 @@
 #include "golden/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "golden/term.h"
 
 json_t *json_number(double value)
 {
@@ -25,6 +28,17 @@ json_t *json_text(const char *text)
         if ((unsigned char)*c >= 0x80)
             *c = '?';
     value = json_string(plain);
+    free(plain);
+    return value;
+}
+
+json_t *json_plain(const char *text)
+{
+    char *plain = strdup(text);
+    if (!plain)
+        return NULL;
+    term_plain(plain);
+    json_t *value = json_string(plain);
     free(plain);
     return value;
 }

@@ -15,6 +15,8 @@ json_t *json_number(double value);
 
 /* Text that need not be UTF-8: bytes that are not become '?'. */
 json_t *json_text(const char *text);
+/* A name as people may see it: what term_plain makes of it. */
+json_t *json_plain(const char *text);
 
 /* Prints indented, full precision, and drops the reference. 0 or -1. */
 int json_print(json_t *value, FILE *out);

@@ -52,15 +52,29 @@ char *json_row_needed(struct json_row *r, const char *key)
     return json_row_copy(r, key);
 }
 
+/* Digits where they belong, and a day that the calendar has. */
+static bool is_day(const char *text)
+{
+    static const char form[] = "dddd-dd-dd";
+    struct tm day = { 0 }, real;
+    for (size_t i = 0; i < sizeof form; i++)
+        if (form[i] == 'd' ? text[i] < '0' || text[i] > '9'
+                           : text[i] != form[i])
+            return false;
+    if (!strptime(text, "%Y-%m-%d", &day))
+        return false;
+    real = day;
+    timegm(&real);
+    return real.tm_mon == day.tm_mon && real.tm_mday == day.tm_mday;
+}
+
 void json_row_date(struct json_row *r, char date[11])
 {
-    struct tm day = { 0 };
     const char *text = json_row_text(r, "date");
-    const char *end = text ? strptime(text, "%Y-%m-%d", &day) : NULL;
     if (!text)
         json_row_wrong(r, "it has no date");
-    else if (strlen(text) != 10 || !end || *end)
-        json_row_wrong(r, "its date \"%.40s\" is not YYYY-MM-DD", text);
+    else if (!is_day(text))
+        json_row_wrong(r, "its date \"%.40s\" is no day YYYY-MM-DD", text);
     else
         memcpy(date, text, 11);
 }

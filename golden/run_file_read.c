@@ -38,6 +38,20 @@ void run_file_close(struct run_file *run)
     free(run);
 }
 
+static enum assay_status check_repeat(const char *path, const char *text,
+                                      struct assay_error *err)
+{
+    const size_t n = text ? strlen(text) : 0;
+    /* no leading zero, and few enough digits for every long */
+    if (!text ||
+        (n > 0 && n < 10 && text[0] != '0' && strspn(text, "0123456789") == n))
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_FORMAT,
+                      "%s: repeat is \"%.40s\", must be a whole number of 1 "
+                      "and more",
+                      path, text);
+}
+
 static enum assay_status read_facts(struct run_file *run,
                                     struct assay_error *err)
 {
@@ -61,7 +75,7 @@ static enum assay_status read_facts(struct run_file *run,
             term_plain(text);
         *all[i].text = text;
     }
-    return st;
+    return st == ASSAY_OK ? check_repeat(s->path, run->facts.repeat, err) : st;
 }
 
 static enum assay_status open_here(const char *path, struct run_file **out,
@@ -241,11 +255,21 @@ static enum assay_status read_range(const char *path, hid_t group,
     return st;
 }
 
+/* A head is of a batch, a row of a head, a channel of a row. What is not
+ * written is somewhere. */
+static bool is_place(const struct assay_place *at, bool needed)
+{
+    return (at->b >= 0) == (at->h >= 0) && (at->i < 0 || at->h >= 0) &&
+           (at->c < 0 || at->i >= 0) && (at->h >= 0 || !needed);
+}
+
+/* Checked whole: judging and pictures count with it. */
 static enum assay_status read_place(const char *path, hid_t group,
-                                    const struct assay_problem *p,
+                                    const struct sketch *s,
                                     struct assay_place *out,
                                     struct assay_error *err)
 {
+    const struct assay_problem *p = &s->problem;
     const struct {
         const char *key;
         int64_t sizes, *at;
@@ -259,28 +283,29 @@ static enum assay_status read_place(const char *path, hid_t group,
     for (size_t i = 0; st == ASSAY_OK && i < sizeof all / sizeof *all; i++)
         st = read_range(path, group, all[i].key, -1, all[i].sizes - 1,
                         all[i].at, err);
+    if (st == ASSAY_OK &&
+        !is_place(out, s->o_unwritten > 0 || s->lse_unwritten > 0))
+        st = assay_fail(err, ASSAY_FORMAT,
+                        "%s: unwritten_batch, _head, _row and _channel are "
+                        "%" PRId64 ", %" PRId64 ", %" PRId64 " and %" PRId64
+                        ", no place for %" PRId64 " outputs and %" PRId64
+                        " LSE not written",
+                        path, out->b, out->h, out->i, out->c, s->o_unwritten,
+                        s->lse_unwritten);
     return st;
 }
 
 static enum assay_status read_counts(const char *path, hid_t group,
                                      struct sketch *s, struct assay_error *err)
 {
-    const struct {
-        const char *key;
-        int64_t *value;
-    } counts[] = {
-#define RUN_ATTRIBUTE(member) { #member, &s->member },
+    enum assay_status st = ASSAY_OK;
+#define RUN_ATTRIBUTE(member, least, most) \
+    if (st == ASSAY_OK)                    \
+        st = read_range(path, group, #member, least, most, &s->member, err);
 #include "golden/run_count.def"
 #undef RUN_ATTRIBUTE
-    };
-    enum assay_status st = ASSAY_OK;
-    for (size_t i = 0; st == ASSAY_OK && i < sizeof counts / sizeof *counts;
-         i++)
-        st = read_range(path, group, counts[i].key, 0, INT64_MAX,
-                        counts[i].value, err);
     if (st == ASSAY_OK &&
-        (st = read_place(path, group, &s->problem, &s->unwritten_at, err)) ==
-            ASSAY_OK &&
+        (st = read_place(path, group, s, &s->unwritten_at, err)) == ASSAY_OK &&
         (st = read_short(path, group, "guard_where", s->guard_where,
                          sizeof s->guard_where, err)) == ASSAY_OK)
         st = read_short(path, group, "bits", s->bits, sizeof s->bits, err);
@@ -399,9 +424,9 @@ static enum assay_status read_head(const char *path, hid_t group,
     if (!out->ran)
         return ASSAY_OK;
     st = read_counts(path, group, &out->sketch, err);
-    return st == ASSAY_OK ? explanation_read(path, group, &out->problem,
-                                             &out->why, err)
-                          : st;
+    return st == ASSAY_OK
+               ? explanation_read(path, group, &out->problem, &out->why, err)
+               : st;
 }
 
 static enum assay_status read_result(const struct run_file *run, size_t i,

@@ -60,7 +60,7 @@ json_t *run_rows_json(const struct sketch *s)
     for (int i = 0; i < RUN_ARRAYS; i++)
         json_object_set_new(out, run_arrays[i].name,
                             array_json(s, &run_arrays[i]));
-#define RUN_ATTRIBUTE(member) \
+#define RUN_ATTRIBUTE(member, least, most) \
     json_object_set_new(out, #member, json_integer(s->member));
 #include "golden/run_count.def"
 #undef RUN_ATTRIBUTE

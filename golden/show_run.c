@@ -78,7 +78,7 @@ static void add_row(struct sheet *s, const struct run_result *r)
 static json_t *result_json(const struct run_result *r)
 {
     json_t *out = json_object();
-    json_object_set_new(out, "case", json_text(r->case_name));
+    json_object_set_new(out, "case", json_plain(r->case_name));
     json_object_set_new(out, "recipe", json_string(r->recipe->name));
     json_object_set_new(
         out, "softmax_form",

@@ -200,8 +200,7 @@ static enum assay_status add_files(struct source *s,
 {
     enum assay_status st = ASSAY_OK;
     for (int i = 0; st == ASSAY_OK && i < o->n_files; i++) {
-        if (out)
-            st = temp_file_check_input(out, o->files[i], err);
+        st = temp_file_check_input(out, o->files[i], err);
         if (st == ASSAY_OK)
             st = heads_open(o->files[i], &o->heads, &s->heads[i], err);
         for (size_t n = 0; st == ASSAY_OK && n < heads_count(s->heads[i]); n++)

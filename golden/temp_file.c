@@ -38,12 +38,22 @@ enum assay_status temp_file_check_input(const char *final, const char *input,
                                         struct assay_error *err)
 {
     struct stat i, j;
-    if (stat(final, &i) != 0 || stat(input, &j) != 0 || i.st_dev != j.st_dev ||
-        i.st_ino != j.st_ino)
+    if (!final || !input || stat(final, &i) != 0 || stat(input, &j) != 0 ||
+        i.st_dev != j.st_dev || i.st_ino != j.st_ino)
         return ASSAY_OK;
     return assay_fail(err, ASSAY_USAGE,
                       "%s: is to be read, so it cannot be the output",
                       input_path(final).s);
+}
+
+enum assay_status temp_file_check_inputs(const char *final,
+                                         const char *const inputs[], size_t n,
+                                         struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < n; i++)
+        st = temp_file_check_input(final, inputs[i], err);
+    return st;
 }
 
 enum assay_status temp_file_begin(const char *final, struct temp_file *file,

@@ -21,9 +21,14 @@ struct temp_file {
     int slot;
 };
 
-/* ASSAY_USAGE if the two are one file: an input must not be replaced. */
+/* ASSAY_USAGE if the two are one file: an input must not be replaced. NULL is
+ * no file. */
 enum assay_status temp_file_check_input(const char *final, const char *input,
                                         struct assay_error *err);
+/* The same for all that a command reads. */
+enum assay_status temp_file_check_inputs(const char *final,
+                                         const char *const inputs[], size_t n,
+                                         struct assay_error *err);
 /* Picks `final`.<pid>.tmp and checks that its folder can be written. */
 enum assay_status temp_file_begin(const char *final, struct temp_file *file,
                                   struct assay_error *err);

@@ -5,6 +5,7 @@
 #include "golden/term.h"
 
 #include "golden/clock.h"
+#include "golden/utf8.h"
 
 #include <inttypes.h>
 #include <libsmartcols.h>
@@ -82,46 +83,20 @@ bool term_is_control(const char *c)
            (first == 0xc2 && next >= 0x80 && next < 0xa0);
 }
 
-/* Bytes of the UTF-8 character at c, 1 where it is none. */
-static int utf8_bytes(const unsigned char *c)
-{
-    int n = c[0] < 0x80                   ? 1
-            : c[0] >= 0xc2 && c[0] < 0xe0 ? 2
-            : c[0] >= 0xe0 && c[0] < 0xf0 ? 3
-            : c[0] >= 0xf0 && c[0] < 0xf5 ? 4
-                                          : 0;
-    for (int i = 1; i < n; i++)
-        if (c[i] < 0x80 || c[i] >= 0xc0)
-            n = 0;
-    /* longer than it need be, half of a UTF-16 pair, past U+10FFFF */
-    if ((n == 3 &&
-         ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] >= 0xa0))) ||
-        (n == 4 &&
-         ((c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] >= 0x90))))
-        return 0;
-    return n;
-}
-
-/* U+202A to 202E and U+2066 to 2069 turn the direction of what follows. */
-static bool turns(const unsigned char *c)
-{
-    return c[0] == 0xe2 && ((c[1] == 0x80 && c[2] >= 0xaa && c[2] <= 0xae) ||
-                            (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9));
-}
-
 void term_plain(char *text)
 {
-    unsigned char *from = (unsigned char *)text, *to = from;
-    while (*from) {
-        int n = utf8_bytes(from);
-        if (n == 0 || term_is_control((char *)from) ||
-            (n == 3 && turns(from))) {
+    const char *from = text;
+    char *to = text;
+    for (;;) {
+        const char *first = from;
+        const uint32_t c = utf8_next(&from);
+        if (c == 0)
+            break;
+        if (c == UTF8_NONE || utf8_hidden(c))
             *to++ = '?';
-            from += n ? n : 1;
-            continue;
-        }
-        while (n-- > 0)
-            *to++ = *from++;
+        else
+            while (first < from)
+                *to++ = *first++;
     }
     *to = '\0';
 }

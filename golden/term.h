@@ -55,8 +55,8 @@ bool table_print(struct table *t, FILE *out);
  * first of the two bytes of a C1 control in UTF-8. */
 bool term_is_control(const char *c);
 
-/* Puts '?' for each of them, for bytes that are no UTF-8, and for what turns
- * the direction of writing. The text may become shorter. */
+/* Puts '?' for each of them, for bytes that are no UTF-8, and for what has no
+ * look of its own: see utf8_hidden. The text may become shorter. */
 void term_plain(char *text);
 
 /* The "s" of n things: 1 block, 2 blocks. */

@@ -398,7 +398,7 @@ static enum assay_status check_output(const struct options *o,
         return st;
     for (int i = 0; st == ASSAY_OK && i < o->source.n_files; i++)
         st = temp_file_check_input(o->output, o->source.files[i], err);
-    if (st == ASSAY_OK && o->recipe_file)
+    if (st == ASSAY_OK)
         st = temp_file_check_input(o->output, o->recipe_file, err);
     if (st == ASSAY_OK &&
         (st = temp_file_begin(o->output, &file, err)) == ASSAY_OK)

@@ -13,6 +13,7 @@
 #include "golden/limits.h"
 #include "golden/select.h"
 #include "golden/source.h"
+#include "golden/temp_file.h"
 #include "golden/term.h"
 #include "golden/verb.h"
 
@@ -255,9 +256,11 @@ static enum assay_status generate(struct generate *g, struct assay_error *err)
     /* what the built-in kernels have, if nothing is said */
     const struct recipe_selection selection = { g->o->recipe, g->o->recipe_file,
                                                 "bf16,e4m3", true };
+    const char *const inputs[] = { g->o->recipe_file, g->o->limits };
     size_t count = 0;
     enum assay_status st;
-    if ((st = assay_blas_check(err)) != ASSAY_OK ||
+    if ((st = temp_file_check_inputs(g->o->out, inputs, 2, err)) != ASSAY_OK ||
+        (st = assay_blas_check(err)) != ASSAY_OK ||
         (st = select_recipes(&selection, g->recipes, &g->n_recipes, err)) !=
             ASSAY_OK ||
         (st = source_open(&g->o->source, g->o->out, &g->source, err)) !=

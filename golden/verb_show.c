@@ -226,7 +226,7 @@ static bool print_tables(const struct assay_set *set,
 static json_t *case_json(const struct shown_case *c)
 {
     json_t *out = json_object(), *recipes = json_object();
-    json_object_set_new(out, "name", json_text(c->about.name));
+    json_object_set_new(out, "name", json_plain(c->about.name));
     json_object_set_new(out, "source", json_text(c->about.source));
     json_object_set_new(out, "problem", json_problem(&c->about.problem));
     json_object_set_new(out, "inputs", json_string(c->about.format->name));

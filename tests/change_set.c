@@ -7,6 +7,8 @@
  * change_set SET.h5 define GROUP FROM TO: changes the text of the attribute
  * "definition" of a recipe, wherever FROM stands in it.
  * change_set SET.h5 scale CASE X: its softmax scale, and no hash.
+ * change_set FILE.h5 integer GROUP KEY N [KEY N]...: attributes of a group.
+ * change_set FILE.h5 text GROUP KEY TEXT: an attribute of a group.
  */
 #include <hdf5.h>
 #include <math.h>
@@ -81,6 +83,29 @@ static int put_scale(const char *path, const char *in, double scale)
     return H5Fclose(file) < 0 ? 99 : 0;
 }
 
+static int put_integers(const char *path, char **words)
+{
+    struct assay_error err;
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+          group = H5Gopen2(file, words[0], H5P_DEFAULT);
+    for (char **word = words + 1; word[0] && word[1]; word += 2)
+        if (H5Adelete(group, word[0]) < 0 ||
+            h5_write_int(path, group, word[0], strtoll(word[1], NULL, 10),
+                         &err) != ASSAY_OK)
+            return 99;
+    H5Gclose(group);
+    return H5Fclose(file) < 0 ? 99 : 0;
+}
+
+static int put_group_text(const char *path, char **words)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+          group = H5Gopen2(file, words[0], H5P_DEFAULT);
+    put_text(group, words[1], words[2]);
+    H5Gclose(group);
+    return H5Fclose(file) < 0 ? 99 : 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4)
@@ -90,6 +115,10 @@ int main(int argc, char **argv)
     h5_init();
     if (argc == 5 && strcmp(argv[2], "scale") == 0)
         return put_scale(argv[1], argv[3], atof(argv[4]));
+    if (argc >= 6 && strcmp(argv[2], "integer") == 0)
+        return put_integers(argv[1], argv + 3);
+    if (argc == 6 && strcmp(argv[2], "text") == 0)
+        return put_group_text(argv[1], argv + 3);
     if (argc == 6 && strcmp(argv[2], "define") == 0)
         return define(argv[1], argv + 3);
     hid_t file = H5Fopen(argv[1], H5F_ACC_RDWR, H5P_DEFAULT);

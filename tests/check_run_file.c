@@ -128,12 +128,14 @@ static void fill_sketch(struct sketch *s)
     fill_doubles(s->unwritten, heads);
     s->guard_bytes = (int64_t)draw() << 30;
     s->input_bytes = 2;
-    s->o_unwritten = 3;
-    s->lse_unwritten = 4;
-    s->runs = 5;
-    s->runs_differ = 6;
-    s->first_differs = 7;
-    s->unwritten_at = (struct assay_place){ 0, p->hq - 1, p->nq - 1, -1 };
+    s->o_unwritten = rows > 0 ? 3 : 0;
+    s->lse_unwritten = rows > 0 ? 4 : 0;
+    s->runs = 7;
+    s->runs_differ = 5;
+    s->first_differs = 3;
+    s->unwritten_at = (struct assay_place){ -1, -1, -1, -1 };
+    if (rows > 0)
+        s->unwritten_at = (struct assay_place){ 0, p->hq - 1, p->nq - 1, -1 };
     snprintf(s->guard_where, sizeof s->guard_where, "after o");
     snprintf(s->bits, sizeof s->bits, "%016llx%016llx",
              (unsigned long long)draw(), (unsigned long long)draw());
@@ -427,6 +429,14 @@ static const struct lie {
     { "ran", 2, NULL, "ran is 2, must be 0 to 1" },
     { "runs", -1, NULL, "runs is -1" },
     { "guard_bytes", -5, NULL, "guard_bytes is -5" },
+    { "o_unwritten", 145, NULL, "o_unwritten is 145, must be 0 to 144" },
+    { "lse_unwritten", 25, NULL, "lse_unwritten is 25, must be 0 to 24" },
+    { "runs", 0, NULL, "runs is 0, must be 1 to" },
+    { "runs", 5, NULL, "runs_differ is 5, must be 0 to 4" },
+    { "runs_differ", 7, NULL, "runs_differ is 7, must be 0 to 6" },
+    { "runs_differ", 0, NULL, "first_differs is 3, must be 0 to 0" },
+    { "first_differs", 0, NULL, "first_differs is 0, must be 2 to 3" },
+    { "first_differs", 4, NULL, "first_differs is 4, must be 2 to 3" },
     { "unwritten_row", 3, NULL, "unwritten_row is 3, must be -1 to 2" },
     { "unwritten_head", -2, NULL, "unwritten_head is -2" },
     { "input", 0, "cooked", "input is \"cooked\"" },
@@ -460,6 +470,40 @@ START_TEST(attribute_lies)
     H5Gclose(group);
     H5Fclose(file);
     expect(lie->key, lie->words);
+}
+END_TEST
+
+/* Batch, head, row and channel go together; none only where all is written. */
+static const struct {
+    int64_t at[4], unwritten; /* of O and of LSE alike */
+    bool right;
+} places[] = {
+    { { 1, 3, 2, 5 }, 1, true },      { { 1, 3, 2, -1 }, 1, true },
+    { { 1, 3, -1, -1 }, 1, true },    { { -1, -1, -1, -1 }, 0, true },
+    { { -1, -1, -1, -1 }, 1, false }, { { -1, 3, 2, 5 }, 1, false },
+    { { -1, 3, -1, -1 }, 0, false },  { { 1, -1, -1, -1 }, 1, false },
+    { { 1, -1, 2, -1 }, 1, false },   { { 1, 3, -1, 5 }, 1, false },
+    { { -1, -1, 2, -1 }, 0, false },  { { -1, -1, -1, 5 }, 0, false },
+};
+
+START_TEST(unwritten_places)
+{
+    static const char *const keys[] = { "unwritten_batch", "unwritten_head",
+                                        "unwritten_row",   "unwritten_channel",
+                                        "o_unwritten",     "lse_unwritten" };
+    struct assay_error err = { 0 };
+    hid_t file, group = open_result(&file);
+    for (int i = 0; i < 6; i++) {
+        const int64_t x = i < 4 ? places[_i].at[i] : places[_i].unwritten;
+        ck_assert_int_ge(H5Adelete(group, keys[i]), 0);
+        ck_assert_int_eq(h5_write_int(bad, group, keys[i], x, NULL), ASSAY_OK);
+    }
+    H5Gclose(group);
+    H5Fclose(file);
+    if (places[_i].right)
+        ck_assert_msg(read_bad(&err) == ASSAY_OK, "%s", err.text);
+    else
+        expect("place", "no place for");
 }
 END_TEST
 
@@ -590,6 +634,8 @@ int main(void)
     tcase_add_loop_test(tests, one_bit, 0, ARRAYS);
     tcase_add_loop_test(tests, other_shape, 0, ARRAYS);
     tcase_add_loop_test(tests, attribute_lies, 0, LIES);
+    tcase_add_loop_test(tests, unwritten_places, 0,
+                        sizeof places / sizeof *places);
     tcase_add_loop_test(tests, column_lies, 0,
                         sizeof wrong_columns / sizeof *wrong_columns);
     tcase_add_test(tests, other_columns);

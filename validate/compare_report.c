@@ -390,7 +390,7 @@ static json_t *pair_json(const struct compared *c)
 {
     const struct run_result *r = compared_result(c);
     json_t *out = json_object(), *changes = json_object();
-    json_object_set_new(out, "case", json_text(r->case_name));
+    json_object_set_new(out, "case", json_plain(r->case_name));
     json_object_set_new(out, "recipe", json_string(r->recipe->name));
     json_object_set_new(
         out, "softmax_form",

@@ -70,8 +70,10 @@ static const struct assay_place nowhere = { -1, -1, -1, -1 };
 void gate_rule_INTEGRITY(struct judging *j)
 {
     const struct sketch *s = j->s;
-    int64_t unwritten = s->o_unwritten + s->lse_unwritten;
-    double value = (double)(s->guard_bytes + s->input_bytes + unwritten);
+    /* not as integers: those of a record may be as large as they are */
+    const double unwritten = (double)s->o_unwritten + (double)s->lse_unwritten,
+                 value = (double)s->guard_bytes + (double)s->input_bytes +
+                         unwritten;
     gate_offer(j, GATE_INTEGRITY, value,
                unwritten > 0 ? s->unwritten_at : nowhere);
     for (int64_t bh = 0; bh < s->problem.b * s->problem.hq; bh++)

@@ -100,7 +100,7 @@ json_t *prove_limits_json(const struct prove_run *run)
     for (size_t i = 0; i < run->n_subjects; i++) {
         const struct prove_subject *x = &run->subjects[i];
         json_t *one = json_object(), *gates = json_object();
-        json_object_set_new(one, "case", json_text(run->cases[x->case_index]));
+        json_object_set_new(one, "case", json_plain(run->cases[x->case_index]));
         json_object_set_new(one, "recipe", json_string(x->recipe->name));
         for (int g = 0; g < GATES; g++)
             json_object_set_new(gates, gate_get((enum gate)g)->name,

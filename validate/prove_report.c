@@ -380,7 +380,7 @@ static json_t *proof_json(const struct prove_run *run, const struct proof *x)
 {
     const struct mutation *m = mutation_get(x->mutation);
     json_t *out = json_object();
-    json_object_set_new(out, "case", json_text(case_of(run, x)));
+    json_object_set_new(out, "case", json_plain(case_of(run, x)));
     json_object_set_new(out, "recipe", json_string(recipe_of(run, x)));
     json_object_set_new(out, "mutation", json_string(m->name));
     json_object_set_new(out, "expected",

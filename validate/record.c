@@ -68,14 +68,27 @@ enum assay_status record_add(struct run_file_writer *w, const struct result *r,
 
 /* ---- judging again ---- */
 
+/* Verdicts of what was judged come last in their table. */
+static bool is_judged(enum verdict v)
+{
+    return v >= VERDICT_OUT_OF_BOUNDS;
+}
+
 enum assay_status record_verdict(const struct run_result *from,
                                  enum verdict *out, struct assay_error *err)
 {
-    for (int v = 0; v < VERDICTS; v++)
-        if (strcmp(verdict_get((enum verdict)v)->name, from->verdict) == 0) {
-            *out = (enum verdict)v;
+    for (int v = 0; v < VERDICTS; v++) {
+        if (strcmp(verdict_get((enum verdict)v)->name, from->verdict) != 0)
+            continue;
+        *out = (enum verdict)v;
+        if (is_judged(*out) == from->ran)
             return ASSAY_OK;
-        }
+        return assay_fail(err, ASSAY_FORMAT,
+                          "case %s, recipe %s: the verdict is %s, but ran is "
+                          "%d",
+                          from->case_name, from->recipe->name, from->verdict,
+                          from->ran);
+    }
     return assay_fail(err, ASSAY_FORMAT,
                       "case %s, recipe %s: verdict \"%.40s\" is not known",
                       from->case_name, from->recipe->name, from->verdict);

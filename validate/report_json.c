@@ -89,7 +89,7 @@ static json_t *counts_json(const struct report *r)
 static json_t *result_json(const struct report *all, const struct result *r)
 {
     json_t *out = json_object(), *distances = json_object();
-    json_object_set_new(out, "case", json_text(r->case_name));
+    json_object_set_new(out, "case", json_plain(r->case_name));
     json_object_set_new(out, "recipe", json_string(r->recipe->name));
     json_object_set_new(
         out, "softmax_form",

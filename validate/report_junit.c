@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "golden/utf8.h"
 #include "golden/verb.h"
 #include "validate/quarantine.h"
 #include "validate/report_explain.h"
@@ -34,14 +35,15 @@ static void check(struct junit *j, int status)
 }
 
 /* A copy in which every byte that is no UTF-8 and every character that XML
- * forbids is a '?'; free(). */
+ * forbids or that has no look of its own is a '?'; free(). */
 static char *xml_text(const char *text)
 {
     char *out = malloc(strlen(text) + 1), *to = out;
     while (out && *text) {
         int n = (int)strnlen(text, 4);
         int c = xmlGetUTF8Char((const unsigned char *)text, &n);
-        if (c < 0 || !xmlIsCharQ((unsigned)c)) {
+        if (c < 0 || !xmlIsCharQ((unsigned)c) ||
+            (c >= 0x7f && utf8_hidden((uint32_t)c))) {
             *to++ = '?';
             text += c < 0 ? 1 : n;
             continue;

@@ -91,15 +91,6 @@ static const struct argp argp = {
     NULL
 };
 
-static enum assay_status check_output(const struct options *o,
-                                      struct assay_error *err)
-{
-    enum assay_status st = ASSAY_OK;
-    for (int i = 0; st == ASSAY_OK && o->out && i < 2; i++)
-        st = temp_file_check_input(o->out, o->files[i], err);
-    return st;
-}
-
 static enum assay_status compare(const struct options *o, int *code,
                                  struct assay_error *err)
 {
@@ -108,7 +99,7 @@ static enum assay_status compare(const struct options *o, int *code,
     const struct compare_report report = { &c, o->form, (size_t)o->worst,
                                            o->command };
     enum assay_status st;
-    if ((st = check_output(o, err)) == ASSAY_OK &&
+    if ((st = temp_file_check_inputs(o->out, o->files, 2, err)) == ASSAY_OK &&
         (st = run_file_open(o->files[0], &a, err)) == ASSAY_OK &&
         (st = run_file_open(o->files[1], &b, err)) == ASSAY_OK &&
         (st = compare_runs(a, b, &o->compare, &c, err)) == ASSAY_OK)

@@ -159,11 +159,10 @@ static enum assay_status judge_run(struct judging_run *j, int *code,
 {
     struct options *o = j->o;
     struct record_list *const lists[] = { &j->list };
+    const char *const inputs[] = { o->file, o->limits.path, o->quarantine };
     enum assay_status st;
-    if (o->out &&
-        (st = temp_file_check_input(o->out, o->file, err)) != ASSAY_OK)
-        return st;
-    if ((st = run_file_open(o->file, &j->run, err)) != ASSAY_OK ||
+    if ((st = temp_file_check_inputs(o->out, inputs, 3, err)) != ASSAY_OK ||
+        (st = run_file_open(o->file, &j->run, err)) != ASSAY_OK ||
         (st = limits_load_run(&o->limits, run_file_facts(j->run), o->file,
                               err)) != ASSAY_OK ||
         (o->quarantine && (st = quarantine_read(o->quarantine, &j->quarantine,

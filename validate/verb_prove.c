@@ -123,9 +123,8 @@ static enum assay_status prove(struct options *o, struct prove_run *run,
                                struct assay_set **set, int *code,
                                struct assay_error *err)
 {
-    enum assay_status st = ASSAY_OK;
-    if (o->out)
-        st = temp_file_check_input(o->out, o->file, err);
+    const char *const inputs[] = { o->file, o->limits.path };
+    enum assay_status st = temp_file_check_inputs(o->out, inputs, 2, err);
     if (st == ASSAY_OK)
         st = assay_set_open(o->file, set, err);
     if (st == ASSAY_OK)

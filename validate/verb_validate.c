@@ -450,14 +450,15 @@ static enum assay_status check_selections(struct validate *v,
 }
 
 /* An output must not replace what is read. */
-static enum assay_status check_output(const char *out, const char *set,
-                                      const char *module,
-                                      struct assay_error *err)
+static enum assay_status check_outputs(const struct options *o,
+                                       const char *module,
+                                       struct assay_error *err)
 {
-    enum assay_status st = ASSAY_OK;
-    if (out && (st = temp_file_check_input(out, set, err)) == ASSAY_OK)
-        st = temp_file_check_input(out, module, err);
-    return st;
+    const char *const inputs[] = { o->file, module, o->limits.path,
+                                   o->quarantine };
+    enum assay_status st = temp_file_check_inputs(o->out, inputs, 4, err);
+    return st == ASSAY_OK ? temp_file_check_inputs(o->record, inputs, 4, err)
+                          : st;
 }
 
 static enum assay_status begin_record(struct validate *v,
@@ -509,9 +510,7 @@ static enum assay_status validate(struct validate *v, int *code,
     enum assay_status st;
     module_builtin_path("assay-host", path, sizeof path);
     const char *module = v->o->module ? v->o->module : path;
-    if ((st = check_output(v->o->out, v->o->file, module, err)) != ASSAY_OK ||
-        (st = check_output(v->o->record, v->o->file, module, err)) !=
-            ASSAY_OK ||
+    if ((st = check_outputs(v->o, module, err)) != ASSAY_OK ||
         (st = assay_set_open(v->o->file, &v->set, err)) != ASSAY_OK ||
         (st = limits_load(v->limits, v->set, err)) != ASSAY_OK ||
         (v->o->quarantine &&
