@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "golden/sheet.h"
+#include "golden/term.h"
 #include "golden/verb.h"
 #include "validate/quarantine.h"
 #include "validate/explain.h"
@@ -107,9 +108,9 @@ static void say_reason(struct lines *l, size_t i)
     say(l, one->reason);
     fputc('\n', l->out);
     if (one->judged)
-        fprintf(l->out, "%s%" PRId64 " of %" PRId64 " heads fail%s\n",
+        fprintf(l->out, "%s%" PRId64 " of %" PRId64 " head%s fail%s\n",
                 l->markdown ? "  " : "    ", one->heads_failed, one->heads,
-                one->heads_failed == 1 ? "s" : "");
+                plural(one->heads), one->heads_failed == 1 ? "s" : "");
     say_explanation(l, one);
     if (result_is_known(one)) {
         fputs(l->markdown ? "  known: " : "    known: ", l->out);
