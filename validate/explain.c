@@ -223,7 +223,8 @@ static enum assay_status look_where(struct view *v, struct explanation *e,
                                      v->v,
                                      v->p->softmax_scale,
                                      v->in->candidate->o_unwritten,
-                                     v->in->candidate->lse_unwritten };
+                                     v->in->candidate->lse_unwritten,
+                                     assay_format_get(v->in->answer->recipe->out_format) };
     if (st != ASSAY_OK || (st = locate(&in, &where, err)) != ASSAY_OK)
         return st;
     tell_where(v, &where, e);

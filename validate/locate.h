@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "assay/format.h"
 #include "assay/metrics.h"
 #include "assay/problem.h"
 
@@ -71,6 +72,8 @@ struct locate_input {
     double softmax_scale; /* that goes with q and k; nats per product */
     int64_t unwritten;    /* elements of C that nobody wrote, NaN in C */
     int64_t lse_unwritten; /* the same of LSE */
+    const struct assay_format *out; /* of O; NULL: no rounding of it is taken
+                                       off in maps */
 };
 
 /* The larger of the parts used of O and LSE of row r; NaN is the largest. */

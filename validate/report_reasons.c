@@ -137,6 +137,23 @@ static void say_maps_left_out(const struct lines *l)
             n, n == 1 ? " is left out" : "s are left out", REPORT_MAPS);
 }
 
+/* Of what fails by other limits alone there is no output to look at. */
+static void say_places_unknown(const struct lines *l)
+{
+    int64_t n = 0;
+    for (size_t i = 0; l->r->again && i < l->r->count; i++) {
+        const struct result *one = &l->r->results[i];
+        n += one->judged && one->verdict != VERDICT_PASS && !one->why;
+    }
+    if (n == 0)
+        return;
+    say_head(l, "note");
+    fprintf(l->out,
+            "%" PRId64 " result%s failed with no place told: places are "
+            "only known of results that failed when they ran\n",
+            n, plural(n));
+}
+
 static void say_note(const struct lines *l, const struct result *one,
                      const char *text)
 {
@@ -237,5 +254,6 @@ void report_reasons(const struct report *r, bool markdown, FILE *out)
         say_notes(&l, &r->results[i]);
     }
     say_maps_left_out(&l);
+    say_places_unknown(&l);
     say_coverage(&l);
 }
