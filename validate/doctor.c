@@ -360,8 +360,9 @@ static void say(const struct looking *l, const struct hypothesis *h,
     snprintf(out->text, sizeof out->text, "%s: %s", out->name,
              causes[out->cause].advice);
     if (l->n > 0)
-        append(out, h ? " (%" PRId64 " row%s, %.2g nats off, %.1g left)"
-                      : " (%" PRId64 " row%s, %.2g nats off)",
+        append(out,
+               h ? " (%" PRId64 " row%s, %.2g nats off, %.1g left)"
+                 : " (%" PRId64 " row%s, %.2g nats off)",
                out->wrong, plural(out->wrong), out->was, out->left);
     if (!h && l->n > 0 && line_leaves(l, out) * SHRINKS <= out->was)
         append(out, "; it is about %.4g times the right one %+.4g", out->slope,

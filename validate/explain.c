@@ -74,8 +74,8 @@ static void fill_used(struct view *v)
     }
     for (int64_t bh = 0; bh < v->p->b * v->p->hq; bh++) {
         const bool o = mark_head(v, &v->of_o, of_o, 3, bh, v->used_o),
-                   lse = mark_head(v, v->in->result, of_lse, 2, bh,
-                                   v->used_lse);
+                   lse =
+                       mark_head(v, v->in->result, of_lse, 2, bh, v->used_lse);
         v->heads_as_whole += o || lse;
     }
 }
@@ -213,6 +213,8 @@ static enum assay_status look_where(struct view *v, struct explanation *e,
 {
     struct location where;
     enum assay_status st = fill_operands(v, err);
+    const struct assay_format *out =
+        assay_format_get(v->in->answer->recipe->out_format);
     const struct locate_input in = { v->p,
                                      v->in->candidate->o,
                                      v->in->answer->o,
@@ -224,7 +226,7 @@ static enum assay_status look_where(struct view *v, struct explanation *e,
                                      v->p->softmax_scale,
                                      v->in->candidate->o_unwritten,
                                      v->in->candidate->lse_unwritten,
-                                     assay_format_get(v->in->answer->recipe->out_format) };
+                                     out };
     if (st != ASSAY_OK || (st = locate(&in, &where, err)) != ASSAY_OK)
         return st;
     tell_where(v, &where, e);

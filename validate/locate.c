@@ -100,10 +100,11 @@ static void append_pattern(struct location *out, enum pattern_kind kind,
 /* Heads of a wrong KV head, after the first, which the pattern names. */
 static void append_kv_heads(struct location *out)
 {
-    const int64_t named = out->kv_heads < LOCATION_KV_HEADS ? out->kv_heads
-                                                            : LOCATION_KV_HEADS;
+    const int64_t named =
+        out->kv_heads < LOCATION_KV_HEADS ? out->kv_heads : LOCATION_KV_HEADS;
     for (int64_t n = 1; n < named; n++)
-        append(out, ", head %" PRId64 " KV head %" PRId64 " instead of %" PRId64,
+        append(out,
+               ", head %" PRId64 " KV head %" PRId64 " instead of %" PRId64,
                out->kv[n].h, out->kv[n].used, out->kv[n].right);
     if (out->kv_heads > named)
         append(out, ", and %" PRId64 " more", out->kv_heads - named);
@@ -190,8 +191,8 @@ static void fill_fails(struct scene *s, struct location *out)
         out->failing_lse += lse;
         out->failing += o || lse;
     }
-    out->of_o = out->failing_o > 0 && (double)out->failing_o <
-                                          LOCATE_COVERS * (double)out->failing;
+    out->of_o = out->failing_o > 0 &&
+                (double)out->failing_o < LOCATE_COVERS * (double)out->failing;
     s->failing = out->of_o ? out->failing_o : out->failing;
     for (int64_t r = 0; r < out->rows; r++) {
         s->fails[r] = scene_o_fails(s, r) || (!out->of_o && lse_fails(s, r));

@@ -69,8 +69,8 @@ struct locate_input {
      * (assay_payload_inputs() gives them), or the inputs where those are near;
      * all three or NULL. q [b, nq, hq, dk], k and v [b, nk, hk, dk or dv] */
     const float *q, *k, *v;
-    double softmax_scale; /* that goes with q and k; nats per product */
-    int64_t unwritten;    /* elements of C that nobody wrote, NaN in C */
+    double softmax_scale;  /* that goes with q and k; nats per product */
+    int64_t unwritten;     /* elements of C that nobody wrote, NaN in C */
     int64_t lse_unwritten; /* the same of LSE */
     const struct assay_format *out; /* of O; NULL: no rounding of it is taken
                                        off in maps */
@@ -95,7 +95,7 @@ struct location {
     int64_t rows, failing; /* of [b, hq, nq], by O or LSE */
     int64_t failing_o, failing_lse;
     bool of_o; /* what was found is of O's rows alone: LSE fails in others */
-    int64_t batch;         /* the only one that fails; -1: all, or several */
+    int64_t batch; /* the only one that fails; -1: all, or several */
     /* Of each kind; PATTERN_NONE where none fits. HEADS_SOME and
      * ROWS_SCATTERED say that there is no pattern among failing rows. */
     struct pattern found[PATTERN_KINDS];

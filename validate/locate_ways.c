@@ -193,9 +193,8 @@ void locate_kv_heads(struct keys *k, struct location *out)
             continue;
         const int64_t n = out->kv_heads++, right = keys_right_way(k, row).kv;
         if (n == 0)
-            *found = (struct pattern){
-                found->id, h, used, right, 0, found->explained
-            };
+            *found = (struct pattern){ found->id, h, used,
+                                       right,     0, found->explained };
         if (n < LOCATION_KV_HEADS) {
             out->kv[n].h = h;
             out->kv[n].used = used;
@@ -211,7 +210,7 @@ void locate_kv_heads(struct keys *k, struct location *out)
 static void guess_padding(const struct keys *k, struct pattern *best)
 {
     /* a tile, or another buffer as long, at most */
-    const double most = k->p->nk > LONGEST_TILE ? (double)k->p->nk : LONGEST_TILE;
+    const double most = fmax((double)k->p->nk, LONGEST_TILE);
     double sum = 0, count = 0;
     for (int64_t pass = 0; pass < 2; pass++)
         for (int64_t n = 0; n < k->n; n++) {
