@@ -639,7 +639,7 @@ START_TEST(few_rows_name_no_constant)
     struct patient a;
     ward_new(&a, 2);
     a.c[100] += 0.3;
-    struct diagnosis d = expect(&a, CAUSE_UNEXPLAINED, "1 rows");
+    struct diagnosis d = expect(&a, CAUSE_UNEXPLAINED, "(1 row, ");
     ck_assert_int_eq(d.rows, 1);
     patient_free(&a);
 }

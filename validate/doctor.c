@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "assay/memory.h"
+#include "golden/term.h"
 #include "validate/doctor_predict.h"
 #include "validate/judge.h"
 
@@ -334,6 +335,18 @@ static void fill_name(struct diagnosis *out, const char *name, const char *what)
         snprintf(out->name, sizeof out->name, "%s", name);
 }
 
+/* What the line leaves of C - E, rms over the rows looked at. */
+static double line_leaves(const struct looking *l, const struct diagnosis *out)
+{
+    double sum = 0;
+    for (int64_t n = 0; n < l->n; n++) {
+        const double d =
+            l->rows[n].c - (out->slope * l->rows[n].e + out->offset);
+        sum += d * d;
+    }
+    return rms(sum, l->n);
+}
+
 /* Cause, numbers, and classes that are wrong beside it. */
 static void say(const struct looking *l, const struct hypothesis *h,
                 struct diagnosis *out)
@@ -347,17 +360,20 @@ static void say(const struct looking *l, const struct hypothesis *h,
     snprintf(out->text, sizeof out->text, "%s: %s", out->name,
              causes[out->cause].advice);
     if (l->n > 0)
-        append(out, " (%" PRId64 " rows, %.2g nats off, %.1g left)", out->wrong,
-               out->was, out->left);
-    if (out->cause == CAUSE_UNEXPLAINED && l->n > 0)
+        append(out,
+               h ? " (%" PRId64 " row%s, %.2g nats off, %.1g left)"
+                 : " (%" PRId64 " row%s, %.2g nats off)",
+               out->wrong, plural(out->wrong), out->was, out->left);
+    if (!h && l->n > 0 && line_leaves(l, out) * SHRINKS <= out->was)
         append(out, "; it is about %.4g times the right one %+.4g", out->slope,
                out->offset);
     for (int c = CAUSE_NAN; c < CAUSES; c++)
         if (l->classes[c] > 0 && (enum cause)c == out->cause && l->n == 0)
-            append(out, " (%" PRId64 " rows)", l->classes[c]);
+            append(out, " (%" PRId64 " row%s)", l->classes[c],
+                   plural(l->classes[c]));
         else if (l->classes[c] > 0)
-            append(out, "; %s (%" PRId64 " rows)", causes[c].name,
-                   l->classes[c]);
+            append(out, "; %s (%" PRId64 " row%s)", causes[c].name,
+                   l->classes[c], plural(l->classes[c]));
 }
 
 static void conclude(struct looking *l, struct diagnosis *out)

@@ -10,6 +10,7 @@
 #include "assay/memory.h"
 #include "assay/operand.h"
 #include "assay/stage.h"
+#include "golden/term.h"
 #include "validate/doctor.h"
 #include "validate/judge.h"
 
@@ -17,8 +18,10 @@
 struct view {
     const struct explain_input *in;
     const struct assay_problem *p;
+    struct result of_o;        /* judged as if LSE were right */
     double *used_o, *used_lse; /* rows */
     int64_t heads_as_whole;
+    bool implies_lse; /* keys at fault, whose weights are in the LSE too */
     float *q, *k, *v; /* that the emulation multiplied */
 };
 
@@ -29,10 +32,10 @@ static bool gate_fails_in(const struct result *r, enum gate gate, int64_t bh)
 
 /* A head may fail as a whole with no row that does: then it is the gate's part
  * in all of its rows. */
-static bool mark_head(const struct view *v, const enum gate *gates, size_t n,
-                      int64_t bh, double *used)
+static bool mark_head(const struct view *v, const struct result *r,
+                      const enum gate *gates, size_t n, int64_t bh,
+                      double *used)
 {
-    const struct result *r = v->in->result;
     const int64_t first = bh * v->p->nq, end = first + v->p->nq;
     for (int64_t i = first; i < end; i++)
         if (!(used[i] <= 1))
@@ -48,9 +51,21 @@ static bool mark_head(const struct view *v, const enum gate *gates, size_t n,
     return false;
 }
 
+/* Gate twin judges O and LSE: with the right LSE in its place what fails is
+ * O's. */
+static enum assay_status judge_o(struct view *v, struct assay_error *err)
+{
+    struct sketch s = *v->in->sketch;
+    struct limit limits[GATES];
+    for (int g = 0; g < GATES; g++)
+        limits[g] = v->in->result->gates[g].limit;
+    s.lse_c = s.lse_e;
+    return judge_sketch(&s, limits, &v->of_o, err);
+}
+
 static void fill_used(struct view *v)
 {
-    static const enum gate of_o[] = { GATE_GAIN, GATE_BUILD_RMS },
+    static const enum gate of_o[] = { GATE_GAIN, GATE_BUILD_RMS, GATE_TWIN },
                            of_lse[] = { GATE_LSE_RMS, GATE_LSE_MEAN };
     const struct gate_result *gates = v->in->result->gates;
     for (int64_t r = 0; r < assay_problem_rows(v->p); r++) {
@@ -58,8 +73,9 @@ static void fill_used(struct view *v)
         v->used_lse[r] = judge_row_used_lse(v->in->sketch, gates, r);
     }
     for (int64_t bh = 0; bh < v->p->b * v->p->hq; bh++) {
-        const bool o = mark_head(v, of_o, 2, bh, v->used_o),
-                   lse = mark_head(v, of_lse, 2, bh, v->used_lse);
+        const bool o = mark_head(v, &v->of_o, of_o, 3, bh, v->used_o),
+                   lse =
+                       mark_head(v, v->in->result, of_lse, 2, bh, v->used_lse);
         v->heads_as_whole += o || lse;
     }
 }
@@ -143,15 +159,15 @@ static void tell_where(const struct view *v, const struct location *where,
     e->rows_failing = where->failing;
     e->heads_as_whole = v->heads_as_whole;
     if (where->failing == 0) {
-        snprintf(e->where, sizeof e->where,
-                 "no row of O or LSE is beyond its limit");
+        if (!v->in->result->gates[GATE_TOTAL_L2].pass)
+            snprintf(e->where, sizeof e->where, "the whole output");
         return;
     }
     snprintf(e->where, sizeof e->where, "%s", where->sentence);
     if (v->heads_as_whole > 0)
         append(e->where, sizeof e->where,
-               "; in %" PRId64 " heads all rows together fail, none by itself",
-               v->heads_as_whole);
+               "; in %" PRId64 " head%s all rows together fail, none by itself",
+               v->heads_as_whole, plural(v->heads_as_whole));
     e->worst_head_batch = where->head.at.b;
     e->worst_head = where->head.at.h;
     e->worst_head_share = where->head.share;
@@ -186,11 +202,19 @@ static enum assay_status keep_map(const struct locate_input *in,
     return ASSAY_OK;
 }
 
+static bool keys_imply_lse(const struct pattern *keys)
+{
+    return keys->id != PATTERN_NONE && keys->id != PATTERN_V_SHIFTED &&
+           keys->id != PATTERN_V_RANGE && keys->explained >= LOCATE_STATES;
+}
+
 static enum assay_status look_where(struct view *v, struct explanation *e,
                                     struct assay_error *err)
 {
     struct location where;
     enum assay_status st = fill_operands(v, err);
+    const struct assay_format *out =
+        assay_format_get(v->in->answer->recipe->out_format);
     const struct locate_input in = { v->p,
                                      v->in->candidate->o,
                                      v->in->answer->o,
@@ -200,10 +224,13 @@ static enum assay_status look_where(struct view *v, struct explanation *e,
                                      v->k,
                                      v->v,
                                      v->p->softmax_scale,
-                                     v->in->candidate->o_unwritten };
+                                     v->in->candidate->o_unwritten,
+                                     v->in->candidate->lse_unwritten,
+                                     out };
     if (st != ASSAY_OK || (st = locate(&in, &where, err)) != ASSAY_OK)
         return st;
     tell_where(v, &where, e);
+    v->implies_lse = keys_imply_lse(&where.found[PATTERN_KIND_KEYS]);
     return where.failing > 0 ? keep_map(&in, &where, e, err) : ASSAY_OK;
 }
 
@@ -223,9 +250,13 @@ static void tell_lse(const struct view *v, const struct diagnosis *d,
     snprintf(e->lse_cause, sizeof e->lse_cause, "%s", d->name);
     if (d->cause == CAUSE_NAN && unwritten >= d->not_finite) {
         snprintf(e->lse_cause, sizeof e->lse_cause, "not written");
-        snprintf(e->lse, sizeof e->lse, "not written in %" PRId64 " rows",
-                 unwritten);
-    } else if (d->cause != CAUSE_RIGHT)
+        snprintf(e->lse, sizeof e->lse, "not written in %" PRId64 " row%s",
+                 unwritten, plural(unwritten));
+    } else if (d->cause == CAUSE_UNEXPLAINED && v->implies_lse && d->rows > 0)
+        snprintf(e->lse, sizeof e->lse,
+                 "may follow from that (%" PRId64 " row%s, %.2g nats off)",
+                 d->wrong, plural(d->wrong), d->was);
+    else if (d->cause != CAUSE_RIGHT)
         snprintf(e->lse, sizeof e->lse, "%s", d->text);
     else if (heads)
         snprintf(e->lse, sizeof e->lse,
@@ -274,6 +305,8 @@ static enum assay_status look(struct view *v, struct explanation *e,
         (st = assay_alloc("parts used", rows, sizeof *v->used_lse, &v->used_lse,
                           err)) != ASSAY_OK)
         return st;
+    if ((st = judge_o(v, err)) != ASSAY_OK)
+        return st;
     fill_used(v);
     st = look_where(v, e, err);
     return st == ASSAY_OK ? look_at_lse(v, e, err) : st;
@@ -282,13 +315,17 @@ static enum assay_status look(struct view *v, struct explanation *e,
 enum assay_status explain(const struct explain_input *in,
                           struct explanation **out, struct assay_error *err)
 {
-    struct view v = { .in = in, .p = &in->c->problem };
+    struct view v = { .in = in,
+                      .p = &in->c->problem,
+                      .of_o = { .problem = in->c->problem,
+                                .recipe = in->answer->recipe } };
     enum assay_status st = explanation_new(out, err);
     if (st == ASSAY_OK)
         st = look(&v, *out, err);
     float *const floats[] = { v.q, v.k, v.v };
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
         assay_free(floats[i]);
+    assay_free(v.of_o.heads_gates);
     assay_free(v.used_o);
     assay_free(v.used_lse);
     if (st != ASSAY_OK) {

@@ -42,6 +42,21 @@ static int64_t power_step(int64_t count, int64_t most)
     return step;
 }
 
+/* What the build gate leaves to the rounding of an element, in ulp of the
+ * output format (ref/metrics_rows.c). */
+static const double OUTPUT_ULPS = 1.5;
+
+/* C - E of an element beyond that. */
+static double beyond(const struct locate_input *in, int64_t at)
+{
+    const float top = fmaxf(fabsf(in->c[at]), fabsf(in->e[at]));
+    const double d = fabs((double)in->c[at] - in->e[at]),
+                 rounding = in->out && isfinite(d)
+                                ? OUTPUT_ULPS * assay_format_ulp(in->out, top)
+                                : 0;
+    return d > rounding ? d - rounding : isnan(d) ? d : 0;
+}
+
 /* Parts of a row by channels: its part used times the L2 of what differs in a
  * cell over that of all that differs; NaN where a class does. part [columns]
  * is spare. */
@@ -55,7 +70,7 @@ static void add_channels(const struct locate_input *in, int64_t r,
     double all = 0;
     memset(part, 0, (size_t)h->columns * sizeof *part);
     for (int64_t i = 0; i < p->dv; i++) {
-        double d = (double)in->c[o + i] - in->e[o + i];
+        const double d = beyond(in, o + i);
         if (!assay_same_class(in->c[o + i], in->e[o + i]))
             part[i / h->column_step] = NAN;
         else if (isfinite(d)) {

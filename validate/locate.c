@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "assay/memory.h"
+#include "golden/term.h"
 
 static const struct pattern_row pattern_rows[] = {
 #define PATTERN(id, kind, name, sentence) \
@@ -45,6 +46,10 @@ static int parameter(const struct pattern *f, const char *key, char *text,
         return snprintf(text, n, "%+.2g", 100 * (f->x - 1));
     if (strncmp(key, "much}", 5) == 0)
         return snprintf(text, n, "too %s", f->x > 1 ? "much" : "little");
+    if (strncmp(key, "s}", 2) == 0)
+        return snprintf(text, n, "%s", plural(f->a));
+    if (strncmp(key, "are}", 4) == 0)
+        return snprintf(text, n, "%s", f->a == 1 ? "is" : "are");
     if (*key == 'x')
         return snprintf(text, n, "%.4g", f->x);
     return snprintf(text, n, "%" PRId64,
@@ -62,6 +67,7 @@ void pattern_text(const struct pattern *found, char *text, size_t n)
             text[used++] = *c;
             continue;
         }
+        text[used] = '\0';
         int more = parameter(found, c + 1, text + used, n - used);
         used += more > 0 && (size_t)more < n - used ? (size_t)more : 0;
         c = strchr(c, '}');
@@ -91,12 +97,53 @@ static void append_pattern(struct location *out, enum pattern_kind kind,
         append(out, "%s%s", before, text);
 }
 
+/* Heads of a wrong KV head, after the first, which the pattern names. */
+static void append_kv_heads(struct location *out)
+{
+    const int64_t named =
+        out->kv_heads < LOCATION_KV_HEADS ? out->kv_heads : LOCATION_KV_HEADS;
+    for (int64_t n = 1; n < named; n++)
+        append(out,
+               ", head %" PRId64 " KV head %" PRId64 " instead of %" PRId64,
+               out->kv[n].h, out->kv[n].used, out->kv[n].right);
+    if (out->kv_heads > named)
+        append(out, ", and %" PRId64 " more", out->kv_heads - named);
+}
+
+/* A pattern that explains little is no cause. */
+static void append_cause(struct location *out, enum pattern_kind kind,
+                         const char *before)
+{
+    const struct pattern *found = &out->found[kind];
+    const bool poor = found->explained < LOCATE_STATES;
+    if (found->id == PATTERN_NONE)
+        return;
+    append(out, "%s", before);
+    append_pattern(out, kind, poor ? "it looks most like this: " : "");
+    if (found->id == PATTERN_KV_HEAD)
+        append_kv_heads(out);
+    if (poor || kind == PATTERN_KIND_KEYS)
+        append(out, ", which explains %.0f %%", floor(100 * found->explained));
+}
+
+/* "(512 of 8192 rows fail)" */
+static void append_counts(struct location *out)
+{
+    const double here = out->found[PATTERN_KIND_ROWS].explained;
+    append(out, " (%" PRId64 " of %" PRId64 " rows %s",
+           out->of_o ? out->failing_o : out->failing, out->rows,
+           (out->of_o ? out->failing_o : out->failing) == 1 ? "fails" : "fail");
+    if (out->of_o)
+        append(out, " by O, %" PRId64 " by LSE", out->failing_lse);
+    if (here < 1)
+        append(out, ", %.0f %% of them there", floor(100 * here));
+    append(out, ")");
+}
+
 /* "every 16th row from row 3 to 1011 in every head: O is 0 (512 of 8192 rows
  * fail)" */
 static void compose(struct location *out)
 {
-    const struct pattern *keys = &out->found[PATTERN_KIND_KEYS];
-    double here = out->found[PATTERN_KIND_ROWS].explained;
     if (out->failing == 0) {
         append(out, "no row fails");
         return;
@@ -106,16 +153,10 @@ static void compose(struct location *out)
     if (out->batch >= 0)
         append(out, " of batch %" PRId64, out->batch);
     append_pattern(out, PATTERN_KIND_CHANNELS, ", in ");
-    append_pattern(out, PATTERN_KIND_VALUES, ": ");
-    append_pattern(out, PATTERN_KIND_KEYS,
-                   out->found[PATTERN_KIND_VALUES].id ? "; " : ": ");
-    if (keys->id)
-        append(out, ", which explains %.0f %%", floor(100 * keys->explained));
-    append(out, " (%" PRId64 " of %" PRId64 " rows fail", out->failing,
-           out->rows);
-    if (here < 1)
-        append(out, ", %.0f %% of them there", floor(100 * here));
-    append(out, ")");
+    append_cause(out, PATTERN_KIND_VALUES, ": ");
+    append_cause(out, PATTERN_KIND_KEYS,
+                 out->found[PATTERN_KIND_VALUES].id ? "; " : ": ");
+    append_counts(out);
 }
 
 /* Adds row r of C and E to the sums of its head and of channels. */
@@ -124,10 +165,6 @@ static void add_row(struct scene *s, int64_t r)
     const struct assay_place at = assay_row_place(s->p, r);
     const float *c = scene_row(s, s->in->c, at);
     const float *e = scene_row(s, s->in->e, at);
-    const double *lse = s->in->used_lse;
-    s->fails[r] = scene_o_fails(s, r) || (lse && !(lse[r] <= 1));
-    s->failing += s->fails[r];
-    s->head_fails[r / s->p->nq] += s->fails[r];
     for (int64_t i = 0; i < s->p->dv; i++) {
         double d = (double)c[i] - e[i];
         if (isfinite(e[i]))
@@ -136,6 +173,30 @@ static void add_row(struct scene *s, int64_t r)
             continue;
         s->head_diff[r / s->p->nq] += d * d;
         s->channel_diff[i] += d * d;
+    }
+}
+
+static bool lse_fails(const struct scene *s, int64_t r)
+{
+    return s->in->used_lse && !(s->in->used_lse[r] <= 1);
+}
+
+/* Rows that fail. What stands in O tells nothing of rows whose LSE alone fails:
+ * where these are many beside those of O, they are left out. */
+static void fill_fails(struct scene *s, struct location *out)
+{
+    for (int64_t r = 0; r < out->rows; r++) {
+        const bool o = scene_o_fails(s, r), lse = lse_fails(s, r);
+        out->failing_o += o;
+        out->failing_lse += lse;
+        out->failing += o || lse;
+    }
+    out->of_o = out->failing_o > 0 &&
+                (double)out->failing_o < LOCATE_COVERS * (double)out->failing;
+    s->failing = out->of_o ? out->failing_o : out->failing;
+    for (int64_t r = 0; r < out->rows; r++) {
+        s->fails[r] = scene_o_fails(s, r) || (!out->of_o && lse_fails(s, r));
+        s->head_fails[r / s->p->nq] += s->fails[r];
     }
 }
 
@@ -283,17 +344,21 @@ static bool keys_may_tell(const struct location *out)
            id == PATTERN_STALE;
 }
 
-/* Of a gain of whole heads and of keys that count wrongly, what explains more
- * stays; keys must leave half of what the gain does, for they fit to more. */
+/* One cause: of a gain and of keys that count wrongly, what explains more.
+ * Keys must leave half of what a gain of heads does, for they fit to more; a
+ * gain of each row fits to more than keys that all rows have in common. */
 static void choose_gain_or_keys(struct location *out)
 {
     struct pattern *gain = &out->found[PATTERN_KIND_VALUES],
                    *keys = &out->found[PATTERN_KIND_KEYS];
-    if ((gain->id != PATTERN_GAIN && gain->id != PATTERN_GAIN_HEAD) ||
-        keys->id == PATTERN_NONE)
+    if (gain->id == PATTERN_NONE || keys->id == PATTERN_NONE)
         return;
-    *(1 - keys->explained < 0.5 * (1 - gain->explained) ? gain : keys) =
-        (struct pattern){ .a = 0 };
+    const bool is_keys =
+        gain->id == PATTERN_GAIN_ROW
+            ? keys->explained >= LOCATE_STATES ||
+                  keys->explained >= gain->explained
+            : 1 - keys->explained < 0.5 * (1 - gain->explained);
+    *(is_keys ? gain : keys) = (struct pattern){ .a = 0 };
 }
 
 static enum assay_status look(struct scene *s, struct location *out,
@@ -302,13 +367,13 @@ static enum assay_status look(struct scene *s, struct location *out,
     double total = 0;
     for (int64_t r = 0; r < out->rows; r++)
         add_row(s, r);
+    fill_fails(s, out);
     for (int64_t c = 0; c < s->p->dv; c++)
         total += s->channel_diff[c];
     total = total > 0 ? total : 1;
     worst_rows(s, total, out);
     worst_tile(s, total, out);
     worst_block(s, total, out);
-    out->failing = s->failing;
     if (s->failing == 0)
         return ASSAY_OK;
     take_sample(s);

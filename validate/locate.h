@@ -6,9 +6,11 @@
 #ifndef ASSAY_LOCATE_H
 #define ASSAY_LOCATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "assay/format.h"
 #include "assay/metrics.h"
 #include "assay/problem.h"
 
@@ -67,8 +69,11 @@ struct locate_input {
      * (assay_payload_inputs() gives them), or the inputs where those are near;
      * all three or NULL. q [b, nq, hq, dk], k and v [b, nk, hk, dk or dv] */
     const float *q, *k, *v;
-    double softmax_scale; /* that goes with q and k; nats per product */
-    int64_t unwritten;    /* elements of C that nobody wrote, NaN in C */
+    double softmax_scale;  /* that goes with q and k; nats per product */
+    int64_t unwritten;     /* elements of C that nobody wrote, NaN in C */
+    int64_t lse_unwritten; /* the same of LSE */
+    const struct assay_format *out; /* of O; NULL: no rounding of it is taken
+                                       off in maps */
 };
 
 /* The larger of the parts used of O and LSE of row r; NaN is the largest. */
@@ -79,15 +84,25 @@ enum {
     LOCATION_TILE = 128,     /* rows of a query tile */
     LOCATION_KEY_TILE = 64,  /* keys of a tile */
     LOCATION_KEY_ROWS = 16,  /* most rows whose keys are looked at */
+    LOCATION_KV_HEADS = 4,   /* heads of a wrong KV head that are named */
     LOCATION_SENTENCE = 640, /* bytes */
 };
 
+/* A cause that explains less is not stated, but what it looks most like. */
+#define LOCATE_STATES 0.95
+
 struct location {
-    int64_t rows, failing; /* of [b, hq, nq] */
-    int64_t batch;         /* the only one that fails; -1: all, or several */
+    int64_t rows, failing; /* of [b, hq, nq], by O or LSE */
+    int64_t failing_o, failing_lse;
+    bool of_o; /* what was found is of O's rows alone: LSE fails in others */
+    int64_t batch; /* the only one that fails; -1: all, or several */
     /* Of each kind; PATTERN_NONE where none fits. HEADS_SOME and
      * ROWS_SCATTERED say that there is no pattern among failing rows. */
     struct pattern found[PATTERN_KINDS];
+    struct {
+        int64_t h, used, right;
+    } kv[LOCATION_KV_HEADS]; /* of KV_HEAD: the first heads, by number */
+    int64_t kv_heads;        /* all heads that are concerned */
     struct location_spot head, row;
     struct location_spot tile;  /* .at.i is its first row, in all heads */
     struct location_spot block; /* .at.c is its first channel, in all rows */

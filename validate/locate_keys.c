@@ -120,6 +120,13 @@ static double norm2(const struct keys *k, struct assay_place at)
     return sum;
 }
 
+double keys_off(const struct keys *k, struct assay_place at)
+{
+    return assay_problem_visible(k->p, at.i) > 0
+               ? difference(k, at, NULL) / norm2(k, at)
+               : 0;
+}
+
 /* Failing rows that are finite and see a key, those first that are furthest
  * off beside their norm: what rounding adds is least there. */
 static void choose_rows(struct keys *k)
@@ -131,9 +138,9 @@ static void choose_rows(struct keys *k)
     for (int64_t r = 0; r < assay_problem_rows(p); r++) {
         struct assay_place at = assay_row_place(p, r);
         int64_t n = k->n;
-        if (!scene_o_fails(k->s, r) || assay_problem_visible(p, at.i) == 0)
+        if (!scene_o_fails(k->s, r))
             continue;
-        double here = difference(k, at, NULL) / norm2(k, at);
+        double here = keys_off(k, at);
         if (!(here > 0))
             continue;
         while (n > 0 && here > off[n - 1])
@@ -149,6 +156,16 @@ static void choose_rows(struct keys *k)
     }
     for (int64_t n = 0; n < k->n; n++)
         k->row[n].at = assay_row_place(p, chosen[n]);
+}
+
+void keys_fill_row(const struct keys *k, struct assay_place at,
+                   struct key_row *row)
+{
+    row->at = at;
+    row->visible = assay_problem_visible(k->p, at.i);
+    row->dd = difference(k, at, row->d);
+    keys_score(k, at, kv_of(k, at), row->score);
+    row->lse = keys_answer(k, at, keys_right_way(k, row), row->o);
 }
 
 static enum assay_status make_rows(struct keys *k, struct assay_error *err)
@@ -169,13 +186,10 @@ static enum assay_status make_rows(struct keys *k, struct assay_error *err)
     double *next = k->mass + tiles + 1;
     for (int64_t n = 0; n < k->n; n++, next += p->nk + 2 * p->dv) {
         struct key_row *row = &k->row[n];
-        row->visible = assay_problem_visible(p, row->at.i);
         row->score = next;
         row->o = next + p->nk;
         row->d = row->o + p->dv;
-        row->dd = difference(k, row->at, row->d);
-        keys_score(k, row->at, kv_of(k, row->at), row->score);
-        row->lse = keys_answer(k, row->at, keys_right_way(k, row), row->o);
+        keys_fill_row(k, row->at, row);
     }
     return ASSAY_OK;
 }
@@ -192,6 +206,8 @@ enum assay_status locate_keys(const struct scene *s, struct location *out,
         return st;
     locate_ways(&k, &out->found[PATTERN_KIND_KEYS]);
     locate_key_sets(&k, &out->found[PATTERN_KIND_KEYS]);
+    if (out->found[PATTERN_KIND_KEYS].id == PATTERN_KV_HEAD)
+        locate_kv_heads(&k, out);
     assay_free(k.memory);
     return ASSAY_OK;
 }

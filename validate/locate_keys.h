@@ -51,6 +51,13 @@ double keys_largest(const struct way *way);
 double keys_answer(const struct keys *k, struct assay_place at, struct way way,
                    double *o);
 
+/* C - E of a row beside its norm, squared; NaN where it is not finite. */
+double keys_off(const struct keys *k, struct assay_place at);
+
+/* Fills a row, whose arrays are there. */
+void keys_fill_row(const struct keys *k, struct assay_place at,
+                   struct key_row *row);
+
 struct way keys_right_way(const struct keys *k, const struct key_row *row);
 
 const float *keys_v(const struct keys *k, struct assay_place at, int64_t j,
@@ -63,6 +70,9 @@ void keys_offer(const struct keys *k, struct pattern *best,
 
 /* Offers what other ways to compute the rows explain. */
 void locate_ways(const struct keys *k, struct pattern *best);
+
+/* Names the heads that used a wrong KV head; the last row is overwritten. */
+void locate_kv_heads(struct keys *k, struct location *out);
 
 /* Offers what single keys and ranges of keys explain. */
 void locate_key_sets(const struct keys *k, struct pattern *best);

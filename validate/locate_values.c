@@ -146,12 +146,13 @@ static struct guess of_layout(const struct scene *s, struct assay_place at,
 
 static bool find_lse_only(const struct scene *s, struct pattern *found)
 {
-    int64_t wrong = 0;
     for (int64_t r = 0; r < assay_problem_rows(s->p); r++)
-        wrong += scene_o_fails(s, r);
-    if ((double)wrong > LOCATE_FALSE * (double)s->failing)
-        return false;
-    *found = (struct pattern){ .id = PATTERN_LSE_ONLY, .explained = 1 };
+        if (scene_o_fails(s, r))
+            return false;
+    *found = (struct pattern){ .id = s->in->lse_unwritten >= s->failing
+                                         ? PATTERN_LSE_UNWRITTEN
+                                         : PATTERN_LSE_ONLY,
+                               .explained = 1 };
     return true;
 }
 

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { KV_ROWS = 3, SCALE_STEPS = 12 };
+enum { KV_ROWS = 3, SCALE_STEPS = 12, LONGEST_TILE = 256 };
 
 /* What a change of O explains of C - E. */
 static double explained(const struct keys *k, const struct key_row *row,
@@ -124,35 +124,83 @@ static void guess_v_shift(const struct keys *k, struct pattern *best)
     }
 }
 
+/* What another KV head explains of a row at most; *used is that head. */
+static double kv_explains(const struct keys *k, const struct key_row *row,
+                          int64_t *used)
+{
+    double most = 0;
+    for (int64_t kv = 0; kv < k->p->hk; kv++) {
+        struct way way = keys_right_way(k, row);
+        if (kv == way.kv)
+            continue;
+        keys_score(k, row->at, kv, k->spare);
+        way.score = k->spare;
+        way.kv = kv;
+        double part = way_explains(k, row, way);
+        if (part > most) {
+            most = part;
+            *used = kv;
+        }
+    }
+    return most;
+}
+
 /* The first few rows alone: each asks for all KV heads. */
 static void guess_kv_head(const struct keys *k, struct pattern *best)
 {
     const int64_t rows = k->n < KV_ROWS ? k->n : KV_ROWS;
     double sum = 0;
-    int64_t worst = 0;
-    for (int64_t n = 0; n < rows; n++) {
-        const struct key_row *row = &k->row[n];
-        double most = 0;
-        for (int64_t kv = 0; kv < k->p->hk; kv++) {
-            struct way way = keys_right_way(k, row);
-            if (kv == way.kv)
-                continue;
-            keys_score(k, row->at, kv, k->spare);
-            way.score = k->spare;
-            way.kv = kv;
-            double part = way_explains(k, row, way);
-            if (part > most) {
-                most = part;
-                worst = n == 0 ? kv : worst;
-            }
-        }
-        sum += most;
-    }
+    int64_t worst = 0, other = 0;
+    for (int64_t n = 0; n < rows; n++)
+        sum += kv_explains(k, &k->row[n], n == 0 ? &worst : &other);
     struct assay_place at = k->row[0].at;
     keys_offer(k, best,
                (struct pattern){ PATTERN_KV_HEAD, at.h, worst,
                                  keys_right_way(k, &k->row[0]).kv, 0,
                                  sum / (double)rows });
+}
+
+/* The failing row of head (b, h) that is furthest off beside its norm; -1. */
+static int64_t worst_row(const struct keys *k, int64_t bh)
+{
+    double most = 0;
+    int64_t worst = -1;
+    for (int64_t r = bh * k->p->nq; r < (bh + 1) * k->p->nq; r++) {
+        const double off =
+            scene_o_fails(k->s, r) ? keys_off(k, assay_row_place(k->p, r)) : 0;
+        if (off > most) {
+            most = off;
+            worst = r;
+        }
+    }
+    return worst;
+}
+
+/* Each head that fails is asked by its worst row, in the memory of the last of
+ * the rows that were looked at. A head of several batches counts once. */
+void locate_kv_heads(struct keys *k, struct location *out)
+{
+    struct pattern *found = &out->found[PATTERN_KIND_KEYS];
+    struct key_row *row = &k->row[k->n - 1];
+    for (int64_t h = 0; h < k->p->hq; h++) {
+        int64_t r = -1, used = 0;
+        for (int64_t b = 0; b < k->p->b && r < 0; b++)
+            r = worst_row(k, b * k->p->hq + h);
+        if (r < 0)
+            continue;
+        keys_fill_row(k, assay_row_place(k->p, r), row);
+        if (kv_explains(k, row, &used) < LOCATE_EXPLAINS)
+            continue;
+        const int64_t n = out->kv_heads++, right = keys_right_way(k, row).kv;
+        if (n == 0)
+            *found = (struct pattern){ found->id, h, used,
+                                       right,     0, found->explained };
+        if (n < LOCATION_KV_HEADS) {
+            out->kv[n].h = h;
+            out->kv[n].used = used;
+            out->kv[n].right = right;
+        }
+    }
 }
 
 /* -- gains: keys of zeros, another softmax scale -- */
@@ -161,6 +209,8 @@ static void guess_kv_head(const struct keys *k, struct pattern *best)
  * the same whole n in all rows. */
 static void guess_padding(const struct keys *k, struct pattern *best)
 {
+    /* a tile, or another buffer as long, at most */
+    const double most = fmax((double)k->p->nk, LONGEST_TILE);
     double sum = 0, count = 0;
     for (int64_t pass = 0; pass < 2; pass++)
         for (int64_t n = 0; n < k->n; n++) {
@@ -179,7 +229,7 @@ static void guess_padding(const struct keys *k, struct pattern *best)
                 k->change[c] = -row->o[c] * x / (1 + x);
             sum += explained(k, row, k->change);
         }
-    if (round(count) >= 1 && count < 1e6)
+    if (round(count) >= 1 && count <= most)
         keys_offer(k, best,
                    (struct pattern){ PATTERN_PADDING, (int64_t)round(count), 0,
                                      0, 0, sum / (double)k->n });
@@ -249,8 +299,10 @@ static void offer_scale(const struct keys *k, enum pattern_id id, double scale,
         way.scale = scale;
         sum += way_explains(k, &k->row[n], way);
     }
-    keys_offer(k, best,
-               (struct pattern){ id, 0, 0, 0, scale, sum / (double)k->n });
+    /* a number that is fitted is told where it explains nearly all */
+    if (id != PATTERN_SCALE || sum >= LOCATE_STATES * (double)k->n)
+        keys_offer(k, best,
+                   (struct pattern){ id, 0, 0, 0, scale, sum / (double)k->n });
 }
 
 /* Those that a mistake makes are told before one that is fitted. */

@@ -175,6 +175,7 @@ enum assay_status record_report(const struct run_file *run,
                             .timeout_option = facts->timeout_option,
                             .limits = limits,
                             .runs = facts->repeat ? atol(facts->repeat) : 1,
+                            .again = true,
                             .module = module };
     report_run_fill(out, NULL, command);
     if (facts->set_command)

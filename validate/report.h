@@ -31,6 +31,7 @@ struct report {
     const char *quarantine_option; /* the same */
     const struct limits *limits;   /* or NULL: what --limit and --limits say */
     long runs;                     /* of each kernel on each case */
+    bool again; /* results of a record, judged anew: no kernel ran */
     const struct module_info *module;
     const struct result *results;
     size_t count;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "golden/sheet.h"
+#include "golden/term.h"
 #include "golden/verb.h"
 #include "validate/quarantine.h"
 #include "validate/explain.h"
@@ -107,9 +108,9 @@ static void say_reason(struct lines *l, size_t i)
     say(l, one->reason);
     fputc('\n', l->out);
     if (one->judged)
-        fprintf(l->out, "%s%" PRId64 " of %" PRId64 " heads fail%s\n",
+        fprintf(l->out, "%s%" PRId64 " of %" PRId64 " head%s fail%s\n",
                 l->markdown ? "  " : "    ", one->heads_failed, one->heads,
-                one->heads_failed == 1 ? "s" : "");
+                plural(one->heads), one->heads_failed == 1 ? "s" : "");
     say_explanation(l, one);
     if (result_is_known(one)) {
         fputs(l->markdown ? "  known: " : "    known: ", l->out);
@@ -134,6 +135,23 @@ static void say_maps_left_out(const struct lines *l)
             "%zu more map%s: a case has that of its worst result, a report at "
             "most %d; `--case` and `--kernel` pick others\n",
             n, n == 1 ? " is left out" : "s are left out", REPORT_MAPS);
+}
+
+/* Of what fails by other limits alone there is no output to look at. */
+static void say_places_unknown(const struct lines *l)
+{
+    int64_t n = 0;
+    for (size_t i = 0; l->r->again && i < l->r->count; i++) {
+        const struct result *one = &l->r->results[i];
+        n += one->judged && one->verdict != VERDICT_PASS && !one->why;
+    }
+    if (n == 0)
+        return;
+    say_head(l, "note");
+    fprintf(l->out,
+            "%" PRId64 " result%s failed with no place told: places are "
+            "only known of results that failed when they ran\n",
+            n, plural(n));
 }
 
 static void say_note(const struct lines *l, const struct result *one,
@@ -236,5 +254,6 @@ void report_reasons(const struct report *r, bool markdown, FILE *out)
         say_notes(&l, &r->results[i]);
     }
     say_maps_left_out(&l);
+    say_places_unknown(&l);
     say_coverage(&l);
 }
