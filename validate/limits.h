@@ -24,7 +24,8 @@ struct limits {
 extern const struct argp limits_argp;
 
 /* Reads the file of --limits and what the set holds (NULL: no set). ASSAY_FILE
- * or ASSAY_USAGE. Free with limits_free, also after a failure. */
+ * or ASSAY_USAGE: also where a limit above 0 is asked for a gate whose limit in
+ * gate.def is 0. Free with limits_free, also after a failure. */
 enum assay_status limits_load(struct limits *limits,
                               const struct assay_set *set,
                               struct assay_error *err);
@@ -34,6 +35,10 @@ enum assay_status limits_load_run(struct limits *limits,
                                   const struct run_facts *facts,
                                   const char *path, struct assay_error *err);
 void limits_free(struct limits *limits);
+
+/* "GATE=VALUE" as --limit takes it; the number reads back the same. */
+enum { LIMITS_WORD = 64 };
+void limits_word(enum gate gate, double value, char text[LIMITS_WORD]);
 
 /* What --limit said as "GATE=VALUE,...", for facts->limits_command; free().
  * *text is NULL where it said nothing. */
