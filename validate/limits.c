@@ -163,8 +163,8 @@ enum assay_status limits_command_text(const struct limits *limits, char **text,
         if (isnan(limits->command[g]))
             continue;
         limits_word((enum gate)g, limits->command[g], word);
-        at += (size_t)snprintf(all + at, sizeof all - at, "%s%s",
-                               at ? "," : "", word);
+        at += (size_t)snprintf(all + at, sizeof all - at, "%s%s", at ? "," : "",
+                               word);
     }
     return at == 0 || (*text = strdup(all))
                ? ASSAY_OK
@@ -226,15 +226,31 @@ void limits_free(struct limits *limits)
     limits_list_free(&limits->set);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool limit_same(const struct limit *a, const struct limit *b)
+{
+    return a->value == b->value && a->source == b->source &&
+           same_text(a->reason, b->reason) && same_text(a->date, b->date);
+}
+
+bool limits_entry_fits(const struct limits_entry *e, const struct result *r)
+{
+    return select_has(e->recipe, r->recipe->name) &&
+           select_has(e->cases, r->case_name) &&
+           select_has(e->kernel, r->kernel);
+}
+
 static void take(const struct limits_list *list, enum limit_source source,
                  const struct result *r, struct limit out[GATES])
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct limits_entry *e = &list->entries[i];
         enum gate gate;
-        if (select_has(e->recipe, r->recipe->name) &&
-            select_has(e->cases, r->case_name) &&
-            select_has(e->kernel, r->kernel) &&
+        if (limits_entry_fits(e, r) &&
             find_gate(e->gate, &gate, NULL) == ASSAY_OK)
             out[gate] = (struct limit){ e->limit, source, e->reason, e->date };
     }

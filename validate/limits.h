@@ -49,5 +49,9 @@ enum assay_status limits_command_text(const struct limits *limits, char **text,
  * are those of `limits`. */
 void limits_of(const struct limits *limits, const struct result *r,
                struct limit out[GATES]);
+/* Value, source and reasons. */
+bool limit_same(const struct limit *a, const struct limit *b);
+/* Whether an entry is for a result. */
+bool limits_entry_fits(const struct limits_entry *e, const struct result *r);
 
 #endif

@@ -145,6 +145,8 @@ static enum assay_status write_report(struct judging_run *j, int *code,
         *code = report_exit(&report);
         st = write_results(j, &report, err);
     }
+    if (st == ASSAY_OK)
+        report_unused(&report, &j->quarantine);
     if (st == ASSAY_OK && (j->o->out || j->o->format != report_format_get(0))) {
         report_counts(&report, counts, sizeof counts);
         fprintf(stderr, "%s\n", counts);

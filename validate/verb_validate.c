@@ -538,8 +538,10 @@ static enum assay_status validate(struct validate *v, int *code,
         return st;
     *code = report_exit(&v->report);
     st = report_file_end(&v->file, &v->report, err);
-    if (st == ASSAY_OK)
+    if (st == ASSAY_OK) {
+        report_unused(&v->report, &v->quarantine);
         say_counts(v);
+    }
     return st;
 }
 
