@@ -26,6 +26,7 @@ struct report_run {
 };
 
 struct report {
+    const char *verb; /* "validate" or "judge", for a page's title */
     const char *set_path, *set_hash;
     const char *module_option;     /* as given; NULL: the built-in module */
     const char *timeout_option;    /* as given, or NULL */

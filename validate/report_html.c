@@ -329,7 +329,8 @@ static void put_head(struct page *p)
 {
     struct report_fact facts[REPORT_FACTS];
     char counts[256], title[200];
-    snprintf(title, sizeof title, "assay validate: %s", p->r->module->name);
+    snprintf(title, sizeof title, "assay %s: %s", p->r->verb,
+             p->r->module->name);
     html_begin(&p->html, p->to.out, title);
     report_facts(p->r, facts);
     report_counts(p->r, counts, sizeof counts);

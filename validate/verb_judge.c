@@ -138,6 +138,7 @@ static enum assay_status write_report(struct judging_run *j, int *code,
     enum assay_status st =
         record_report(j->run, &j->o->limits, j->command, &report, err);
     j->command = NULL;
+    report.verb = "judge";
     report.quarantine_option = j->o->quarantine;
     report.results = j->results;
     report.count = j->count;

@@ -478,7 +478,8 @@ static enum assay_status end_record(struct validate *v, struct assay_error *err)
 static enum assay_status begin_report(struct validate *v,
                                       struct assay_error *err)
 {
-    v->report = (struct report){ .set_path = v->o->file,
+    v->report = (struct report){ .verb = "validate",
+                                 .set_path = v->o->file,
                                  .set_hash = assay_set_hash(v->set),
                                  .module_option = v->o->module,
                                  .timeout_option = v->o->timeout,
