@@ -10,6 +10,7 @@
 #include "assay/blas.h"
 #include "golden/audit_table.h"
 #include "golden/plot.h"
+#include "golden/provenance.h"
 
 struct page {
     const struct audit_report *report;
@@ -129,10 +130,13 @@ static void put_bars(struct page *p, bool alone)
 
 static void put_origin(struct page *p)
 {
+    char date[32];
     char blas[200];
     snprintf(blas, sizeof blas, "%s, core %s", assay_blas_name(),
              assay_blas_core());
     html_origin(&p->html, "Command", p->report->command);
+    provenance_date(date, sizeof date);
+    html_origin(&p->html, "Date", date);
     html_origin(&p->html, "Program", "assay " PACKAGE_VERSION);
     html_origin(&p->html, "BLAS", blas);
 }

@@ -169,7 +169,9 @@ static void heat_axes(struct plot_script *s, const struct grid *g,
     gnuplot_text(s->script, m->down ? m->down : "", PLOT_LABEL);
     fputc('\n', s->script);
     plot_axis(s, "cb", span, s->frame->of);
-    fputs("set cblabel offset 2,0\n", s->script); /* clear of its numbers */
+    fputs("set cblabel offset 2,0\n" /* clear of its numbers */
+          "set rmargin 12\n",        /* room for it */
+          s->script);
     fputs(palette, s->script);
 }
 

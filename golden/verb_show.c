@@ -10,6 +10,7 @@
 #include "assay/memory.h"
 #include "assay/metrics.h"
 #include "golden/json.h"
+#include "golden/limits.h"
 #include "golden/select.h"
 #include "golden/set.h"
 #include "golden/show_run.h"
@@ -95,8 +96,7 @@ static enum assay_status measure(const struct assay_problem *p,
     if (st != ASSAY_OK)
         return st;
     assay_rows_compare(p, a->o, e->o, rows);
-    assay_distance(p, rows, a->lse, e->lse, 0, p->hq,
-                   &out->distance);
+    assay_distance(p, rows, a->lse, e->lse, 0, p->hq, &out->distance);
     out->recipe = a->recipe;
     out->jitter_lse = 0;
     for (int64_t i = 0; i < n && !isnan(out->jitter_lse); i++)
@@ -154,7 +154,42 @@ static const char *const provenance[] = { "generator", "version",   "command",
 
 enum { N_PROVENANCE = sizeof provenance / sizeof *provenance };
 
+static void print_limit(const struct limits_entry *e, const char *before)
+{
+    const struct {
+        const char *key, *value;
+    } selects[] = { { "recipe", e->recipe },
+                    { "case", e->cases },
+                    { "kernel", e->kernel } };
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return;
+    fprintf(out, "%s%s %g", before, e->gate, e->limit);
+    before = " for ";
+    for (int i = 0; i < 3; i++)
+        if (selects[i].value) {
+            fprintf(out, "%s%s %s", before, selects[i].key, selects[i].value);
+            before = ", ";
+        }
+    fprintf(out, " (%s: %s)", e->date, e->reason);
+    if (fclose(out) == 0) {
+        term_plain(text);
+        puts(text);
+    }
+    free(text);
+}
+
+/* A line for each limit that the set brings along. */
+static void print_limits(const struct limits_list *limits)
+{
+    for (size_t i = 0; i < limits->count; i++)
+        print_limit(&limits->entries[i], i ? "        " : "limits: ");
+}
+
 static bool print_tables(const struct assay_set *set,
+                         const struct limits_list *limits,
                          const struct shown_case *cases, size_t n)
 {
     static const struct column about[] = {
@@ -185,6 +220,7 @@ static bool print_tables(const struct assay_set *set,
         printf("  %-10s %s\n", provenance[i], text ? text : "not said");
         free(text);
     }
+    print_limits(limits);
     printf("\nexact answers (bars: largest error, against sums of twice the "
            "width)\n");
     struct table *t = table_new(about, 6), *r = table_new(recipe, 11);
@@ -250,6 +286,7 @@ static json_t *case_json(const struct shown_case *c)
 }
 
 static bool print_json(const struct assay_set *set,
+                       const struct limits_list *limits,
                        const struct shown_case *cases, size_t n)
 {
     json_t *out = json_object(), *from = json_object(), *list = json_array();
@@ -263,15 +300,32 @@ static bool print_json(const struct assay_set *set,
         free(text);
     }
     json_object_set_new(out, "provenance", from);
+    json_t *file = limits->text ? json_loads(limits->text, 0, NULL) : NULL;
+    if (file)
+        json_object_set(out, "limits", json_object_get(file, "limits"));
+    json_decref(file);
     for (size_t i = 0; i < n; i++)
         json_array_append_new(list, case_json(&cases[i]));
     json_object_set_new(out, "cases", list);
     return json_print(out, stdout) == 0;
 }
 
+static enum assay_status read_limits(const struct assay_set *set,
+                                     struct limits_list *out,
+                                     struct assay_error *err)
+{
+    char *text;
+    enum assay_status st = assay_set_limits(set, &text, err);
+    if (st == ASSAY_OK && text)
+        st = limits_parse(assay_set_path(set), text, out, err);
+    free(text);
+    return st;
+}
+
 static enum assay_status show(const struct options *o, struct assay_error *err)
 {
     struct assay_set *set;
+    struct limits_list limits = { 0 };
     struct shown_case *cases = NULL;
     size_t n = 0;
     enum assay_status st = assay_set_open(o->file, &set, err);
@@ -287,13 +341,17 @@ static enum assay_status show(const struct options *o, struct assay_error *err)
     for (size_t i = 0; i < count; i++)
         names[i] = assay_set_case_name(set, i);
     st = select_check(o->cases, "case", names, count, err);
+    if (st == ASSAY_OK)
+        st = read_limits(set, &limits, err);
     for (size_t i = 0; st == ASSAY_OK && i < count; i++)
         if (select_has(o->cases, names[i]) &&
             (st = read_case(set, i, &cases[n], err)) == ASSAY_OK)
             n++;
     if (st == ASSAY_OK)
-        o->json ? print_json(set, cases, n) : print_tables(set, cases, n);
+        o->json ? print_json(set, &limits, cases, n)
+                : print_tables(set, &limits, cases, n);
 out:
+    limits_list_free(&limits);
     for (size_t i = 0; i < n; i++)
         assay_case_free(&cases[i].about);
     free(cases);

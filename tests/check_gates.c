@@ -350,6 +350,9 @@ static const struct {
     { "{\"schema\":\"assay-limits/1\",\"limits\":[{\"gate\":\"lsee\","
       "\"limit\":2,\"reason\":\"r\",\"date\":\"2026-12-02\"}]}",
       "lsee" },
+    { "{\"schema\":\"assay-limits/1\",\"limits\":[{\"gate\":\"integrity\","
+      "\"limit\":0.5,\"reason\":\"r\",\"date\":\"2026-12-02\"}]}",
+      "entry 1: the limit of integrity is 0 and cannot be 0.5" },
     { "{\"schema\":\"assay-limits/1\",\"limits\":[{\"gate\":\"lse\","
       "\"limit\":-1,\"reason\":\"r\",\"date\":\"2026-12-02\"}]}",
       "0 or more" },
@@ -357,6 +360,50 @@ static const struct {
       "\"limit\":\"2\",\"reason\":\"r\",\"date\":\"2026-12-02\"}]}",
       "no number" },
 };
+
+/* What counts is not loosened, from whatever level. */
+START_TEST(gates_that_count_stay_at_0)
+{
+    static const enum gate count[] = { GATE_INTEGRITY, GATE_REPEAT, GATE_FINITE,
+                                       GATE_DEAD_ROWS };
+    char command[64], entry[256];
+    for (size_t g = 0; g < sizeof count / sizeof *count; g++)
+        for (size_t i = 0; i < 3; i++) {
+            struct limits l = { 0 };
+            struct assay_error err;
+            struct run_facts f = { .set = "s", .limits_file_name = "f" };
+            const char **const level[] = { &f.limits_command, &f.limits_file,
+                                           &f.limits_set };
+            for (int k = 0; k < GATES; k++)
+                l.command[k] = NAN;
+            snprintf(command, sizeof command, "lse=2,%s=1e9",
+                     gate_get(count[g])->name);
+            snprintf(entry, sizeof entry,
+                     "{\"schema\":\"assay-limits/1\",\"limits\":[{\"gate\":"
+                     "\"%s\",\"limit\":1,\"reason\":\"r\","
+                     "\"date\":\"2026-12-02\"}]}",
+                     gate_get(count[g])->name);
+            *level[i] = i == 0 ? command : entry;
+            ck_assert_int_ne(limits_load_run(&l, &f, "run", &err), ASSAY_OK);
+            ck_assert_ptr_nonnull(strstr(err.text, "is 0 and cannot be"));
+            limits_free(&l);
+        }
+}
+END_TEST
+
+START_TEST(limits_are_told_as_they_were_given)
+{
+    char word[LIMITS_WORD];
+    limits_word(GATE_LSE, 0.2, word);
+    ck_assert_str_eq(word, "lse=0.2");
+    limits_word(GATE_LSE, 1.0 / 3, word);
+    ck_assert(strtod(word + 4, NULL) == 1.0 / 3);
+    limits_word(GATE_BUILD, 1e9, word);
+    ck_assert_str_eq(word, "build=1e+09");
+    limits_word(GATE_FINITE, 0, word);
+    ck_assert_str_eq(word, "finite=0");
+}
+END_TEST
 
 START_TEST(a_bad_limits_file_is_refused)
 {
@@ -444,6 +491,8 @@ int main(void)
     tcase_add_test(tests, nothing_below_the_error_bar_is_asked);
     tcase_add_test(tests, total_gates_hold_where_asked_for);
     tcase_add_test(tests, the_last_entry_that_fits_holds);
+    tcase_add_test(tests, gates_that_count_stay_at_0);
+    tcase_add_test(tests, limits_are_told_as_they_were_given);
     tcase_add_loop_test(tests, a_bad_limits_file_is_refused, 0,
                         COUNT(bad_limits));
     tcase_add_test(tests, known_failures_do_not_fail_and_passes_are_told);

@@ -124,7 +124,7 @@ int main(int argc, char **argv)
     static struct module_info module = { .path = "m.so", .name = "made" };
     static struct result results[RESULTS];
     char *command = strdup("assay validate s.h5");
-    struct report r = { .set_path = "some/s.h5",
+    struct report r = { .verb = "validate", .set_path = "some/s.h5",
                         .set_hash = "0123456789abcdef0123456789abcdef",
                         .module = &module,
                         .results = results,

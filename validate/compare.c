@@ -56,6 +56,21 @@ static bool ran(enum verdict v)
     return verdict_get(v)->code != EXIT_NOTHING_RAN;
 }
 
+bool compared_nothing(const struct comparison *c)
+{
+    bool a = false, b = false;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct compared *pair = &c->pairs[i];
+        const bool x = pair->a.result && ran(pair->a.verdict),
+                   y = pair->b.result && ran(pair->b.verdict);
+        if (x && y)
+            return false;
+        a |= x;
+        b |= y;
+    }
+    return a && b;
+}
+
 bool compared_worse(const struct compared *c)
 {
     if (compared_alone(c))
@@ -202,6 +217,33 @@ static void match(const struct key *a, size_t n_a, const struct key *b,
     }
 }
 
+/* Where kernels have other names, one of each run is compared. */
+static enum assay_status check_one_kernel(const struct run_file *run,
+                                          const struct key *keys, size_t n,
+                                          struct assay_error *err)
+{
+    size_t i = 1, kernels = 2;
+    while (i < n &&
+           (by_key(&keys[i - 1], &keys[i]) != 0 ||
+            strcmp(keys[i - 1].result->kernel, keys[i].result->kernel) == 0))
+        i++;
+    if (i >= n)
+        return ASSAY_OK;
+    const struct run_result *a = keys[i - 1].result, *b = keys[i].result;
+    while (i + 1 < n && by_key(&keys[i], &keys[i + 1]) == 0) {
+        kernels +=
+            strcmp(keys[i].result->kernel, keys[i + 1].result->kernel) != 0;
+        i++;
+    }
+    return assay_fail(err, ASSAY_USAGE,
+                      "%.100s has %zu kernels for %.60s, %.31s (%.63s, "
+                      "%.63s%s); --kernel selects the one that "
+                      "--ignore-kernel compares",
+                      run_file_path(run), kernels, a->case_name,
+                      a->recipe->name, a->kernel, b->kernel,
+                      kernels > 2 ? ", ..." : "");
+}
+
 static enum assay_status pair_all(struct comparison *c, bool ignore_kernel,
                                   struct assay_error *err)
 {
@@ -214,7 +256,11 @@ static enum assay_status pair_all(struct comparison *c, bool ignore_kernel,
     c->pairs = calloc(n_a + n_b + 1, sizeof *c->pairs);
     if (!a || !b || !of_a || !b_has || !c->pairs)
         st = assay_fail(err, ASSAY_MEMORY, "no memory for pairs");
-    else
+    if (st == ASSAY_OK && ignore_kernel)
+        st = check_one_kernel(c->a, a, n_a, err);
+    if (st == ASSAY_OK && ignore_kernel)
+        st = check_one_kernel(c->b, b, n_b, err);
+    if (st == ASSAY_OK)
         match(a, n_a, b, n_b, of_a, b_has);
     for (size_t i = 0; st == ASSAY_OK && i < n_a; i++)
         st = add_pair(c, i, of_a[i], err);

@@ -64,7 +64,7 @@ struct comparison {
 
 struct compare_options {
     struct record_selection selection;
-    bool ignore_kernel; /* match whatever kernels are called */
+    bool ignore_kernel; /* match whatever kernels are called, one of a run */
     bool force;         /* also of different golden sets */
 };
 
@@ -86,6 +86,9 @@ bool compared_alone(const struct compared *c);
 /* Whether B is worse: A passed and B does not, both ran and B's verdict is the
  * graver, or what ran in A is missing in B. */
 bool compared_worse(const struct compared *c);
+struct comparison;
+/* Both runs ran something, and no result has its like in the other. */
+bool compared_nothing(const struct comparison *c);
 
 /* Pairs in an order of their own, at most `most`; free() *out. */
 enum compare_order {

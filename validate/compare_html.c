@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "golden/plot.h"
+#include "golden/provenance.h"
 #include "validate/compare_report.h"
 
 struct page {
@@ -102,11 +103,14 @@ static void put_changes(struct page *p, int figure)
 
 static void put_head(struct page *p)
 {
+    char date[32];
     const struct comparison *c = p->r->c;
     char text[8192];
     compare_counts_text(c, text, sizeof text);
     html_note(&p->html, any_worse(c) ? COLOUR_BAD : COLOUR_GOOD, "%s", text);
     html_origin(&p->html, "version", PACKAGE_VERSION);
+    provenance_date(date, sizeof date);
+    html_origin(&p->html, "date", date);
     html_origin(&p->html, "command",
                 p->r->command ? p->r->command : "not said");
     compare_head_text("", c->a, text, sizeof text);

@@ -40,6 +40,19 @@ static bool begins(const char *text)
            (*text == '.' && isdigit((unsigned char)text[1]));
 }
 
+/* What counts has no room: one write out of bounds is one too many. */
+static enum assay_status check_open(enum gate gate, double value,
+                                    struct assay_error *err)
+{
+    const struct gate_row *row = gate_get(gate);
+    return row->limit == 0 && value > 0
+               ? assay_fail(err, ASSAY_USAGE,
+                            "the limit of %s is 0 and cannot be %g: nothing of "
+                            "what it counts is allowed",
+                            row->name, value)
+               : ASSAY_OK;
+}
+
 /* One "GATE=VALUE", of the command line or of a record. */
 static enum assay_status read_limit(const char *text, enum gate *gate,
                                     double *value, struct assay_error *err)
@@ -60,7 +73,7 @@ static enum assay_status read_limit(const char *text, enum gate *gate,
                           "the limit of %s must be a number, 0 or more, not "
                           "\"%.40s\"",
                           name, equals + 1);
-    return ASSAY_OK;
+    return check_open(*gate, *value, err);
 }
 
 static void parse_limit(struct limits *limits, const char *arg,
@@ -92,14 +105,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp limits_argp = { keys, parse, NULL, NULL, NULL, NULL, NULL };
 
-/* Gates that this program does not know would be lost in silence. */
+/* Gates that this program does not know would be lost in silence. A golden set
+ * and a record may bring limits of another program along. */
 static enum assay_status check_gates(const struct limits_list *list,
                                      struct assay_error *err)
 {
     for (size_t i = 0; i < list->count; i++) {
         enum gate gate;
         struct assay_error why;
-        if (find_gate(list->entries[i].gate, &gate, &why) != ASSAY_OK)
+        const struct limits_entry *e = &list->entries[i];
+        if (find_gate(e->gate, &gate, &why) != ASSAY_OK ||
+            check_open(gate, e->limit, &why) != ASSAY_OK)
             return assay_fail(err, ASSAY_USAGE, "%s: entry %zu: %s", list->from,
                               i + 1, why.text);
     }
@@ -126,17 +142,30 @@ enum assay_status limits_load(struct limits *limits,
     return st;
 }
 
+/* Of 17 digits the fewest that are read as the same number. */
+void limits_word(enum gate gate, double value, char text[LIMITS_WORD])
+{
+    char number[32];
+    int digits = 1;
+    do
+        snprintf(number, sizeof number, "%.*g", digits, value);
+    while (strtod(number, NULL) != value && ++digits <= 17);
+    snprintf(text, LIMITS_WORD, "%s=%s", gate_get(gate)->name, number);
+}
+
 enum assay_status limits_command_text(const struct limits *limits, char **text,
                                       struct assay_error *err)
 {
-    char all[GATES * 64] = "";
+    char all[GATES * (LIMITS_WORD + 1)] = "", word[LIMITS_WORD];
     size_t at = 0;
     *text = NULL;
-    for (int g = 0; g < GATES; g++)
-        if (!isnan(limits->command[g]))
-            at += (size_t)snprintf(all + at, sizeof all - at, "%s%s=%.17g",
-                                   at ? "," : "", gate_get((enum gate)g)->name,
-                                   limits->command[g]);
+    for (int g = 0; g < GATES; g++) {
+        if (isnan(limits->command[g]))
+            continue;
+        limits_word((enum gate)g, limits->command[g], word);
+        at += (size_t)snprintf(all + at, sizeof all - at, "%s%s", at ? "," : "",
+                               word);
+    }
     return at == 0 || (*text = strdup(all))
                ? ASSAY_OK
                : assay_fail(err, ASSAY_MEMORY, "no memory for limits");
@@ -197,15 +226,31 @@ void limits_free(struct limits *limits)
     limits_list_free(&limits->set);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool limit_same(const struct limit *a, const struct limit *b)
+{
+    return a->value == b->value && a->source == b->source &&
+           same_text(a->reason, b->reason) && same_text(a->date, b->date);
+}
+
+bool limits_entry_fits(const struct limits_entry *e, const struct result *r)
+{
+    return select_has(e->recipe, r->recipe->name) &&
+           select_has(e->cases, r->case_name) &&
+           select_has(e->kernel, r->kernel);
+}
+
 static void take(const struct limits_list *list, enum limit_source source,
                  const struct result *r, struct limit out[GATES])
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct limits_entry *e = &list->entries[i];
         enum gate gate;
-        if (select_has(e->recipe, r->recipe->name) &&
-            select_has(e->cases, r->case_name) &&
-            select_has(e->kernel, r->kernel) &&
+        if (limits_entry_fits(e, r) &&
             find_gate(e->gate, &gate, NULL) == ASSAY_OK)
             out[gate] = (struct limit){ e->limit, source, e->reason, e->date };
     }

@@ -24,7 +24,8 @@ struct limits {
 extern const struct argp limits_argp;
 
 /* Reads the file of --limits and what the set holds (NULL: no set). ASSAY_FILE
- * or ASSAY_USAGE. Free with limits_free, also after a failure. */
+ * or ASSAY_USAGE: also where a limit above 0 is asked for a gate whose limit in
+ * gate.def is 0. Free with limits_free, also after a failure. */
 enum assay_status limits_load(struct limits *limits,
                               const struct assay_set *set,
                               struct assay_error *err);
@@ -35,6 +36,10 @@ enum assay_status limits_load_run(struct limits *limits,
                                   const char *path, struct assay_error *err);
 void limits_free(struct limits *limits);
 
+/* "GATE=VALUE" as --limit takes it; the number reads back the same. */
+enum { LIMITS_WORD = 64 };
+void limits_word(enum gate gate, double value, char text[LIMITS_WORD]);
+
 /* What --limit said as "GATE=VALUE,...", for facts->limits_command; free().
  * *text is NULL where it said nothing. */
 enum assay_status limits_command_text(const struct limits *limits, char **text,
@@ -44,5 +49,9 @@ enum assay_status limits_command_text(const struct limits *limits, char **text,
  * are those of `limits`. */
 void limits_of(const struct limits *limits, const struct result *r,
                struct limit out[GATES]);
+/* Value, source and reasons. */
+bool limit_same(const struct limit *a, const struct limit *b);
+/* Whether an entry is for a result. */
+bool limits_entry_fits(const struct limits_entry *e, const struct result *r);
 
 #endif

@@ -30,6 +30,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/report_draw.h validate/report_explain.c \
 	validate/report_explain.h validate/report_file.c \
 	validate/report_html.c validate/report_json.c \
+	validate/report_limits.c \
 	validate/report_junit.c validate/report_reasons.c \
 	validate/report_table.c validate/result.h validate/run_case.c \
 	validate/run_case.h validate/topics.c validate/topics.h \

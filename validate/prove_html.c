@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "golden/plot.h"
+#include "golden/provenance.h"
 #include "validate/prove_report.h"
 
 struct page {
@@ -83,7 +84,8 @@ static void matrix_row(struct page *p, int mutation)
     if (m->expect == MUTATION_HONEST || x.subjects == 0)
         return;
     mutation_strength_text(m, m->strength, strength, sizeof strength);
-    html_cell(h, COLOUR_NONE, "%s", m->name);
+    html_cell(h, COLOUR_NONE, "%s%s", m->name,
+              m->expect == MUTATION_TOLD ? " (told)" : "");
     state_cell(h, m, &x);
     html_cell(h, COLOUR_NONE, "%s", strength);
     html_cell(h, COLOUR_NONE, "%" PRId64, x.heads);
@@ -119,7 +121,8 @@ static void put_matrix(struct page *p)
         "kernels. "
         "SEEN: heads in which it can be seen. A gate's cell has how many of "
         "them it rejects, a dot stands for none. UNSEEN MOVED: the most in "
-        "the other heads, as a part of that.");
+        "the other heads, as a part of that. (told): a kernel may do so; what "
+        "the gates make of it is told and decides nothing.");
     html_table_begin(&p->html, c.column, c.n);
     for (int m = 0; m < MUTATIONS; m++)
         matrix_row(p, m);
@@ -269,6 +272,7 @@ static void put_honest(struct page *p)
 
 static void put_head(struct page *p, const char *command)
 {
+    char date[32];
     const struct prove_totals t = prove_totals_of(p->run);
     char *text = NULL;
     size_t size;
@@ -284,6 +288,8 @@ static void put_head(struct page *p, const char *command)
                   "%s", text);
     free(text);
     html_origin(&p->html, "version", PACKAGE_VERSION);
+    provenance_date(date, sizeof date);
+    html_origin(&p->html, "date", date);
     html_origin(&p->html, "command", command ? command : "not said");
     html_origin(&p->html, "set", assay_set_path(p->run->set));
     html_origin(&p->html, "set_content_hash", assay_set_hash(p->run->set));

@@ -10,17 +10,6 @@
 #include "golden/sheet.h"
 #include "validate/prove.h"
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool same(const struct limit *a, const struct limit *b)
-{
-    return a->value == b->value && a->source == b->source &&
-           same_text(a->reason, b->reason) && same_text(a->date, b->date);
-}
-
 bool prove_has_limit(const struct prove_run *run, int gate)
 {
     bool any = gate == GATES ||
@@ -38,7 +27,7 @@ static void gate_rows(const struct prove_run *run, int g, struct sheet *s)
         bool told = l->value < 0;
         size_t count = 0;
         for (size_t k = 0; k < run->n_subjects; k++) {
-            const bool alike = same(&run->subjects[k].limits[g], l);
+            const bool alike = limit_same(&run->subjects[k].limits[g], l);
             told |= alike && k < i;
             count += alike;
         }

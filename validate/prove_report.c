@@ -286,6 +286,9 @@ bool prove_table(const struct prove_run *run, bool markdown, FILE *to)
     ok &= matrix(run, markdown, to);
     ok &= honest(run, markdown, to);
     ok &= prove_resolution(run, &(struct sheet_to){ to, markdown, NULL });
+    fputs("(told): a kernel may do so; what the gates make of it decides "
+          "nothing.\n",
+          to);
     fputs("SEEN: heads in which a row of O or an LSE moves by more than in "
           "honest kernels;\nUNSEEN MOVED: the most in the other heads, as a "
           "part of that\n",

@@ -86,19 +86,22 @@ static bool failed(const struct result *r)
     return code != 0 && code != EXIT_NOTHING_RAN;
 }
 
+bool quarantine_fits(const struct quarantine_entry *e, const struct result *r)
+{
+    return select_has(e->kernel, r->kernel) &&
+           select_has(e->cases, r->case_name) &&
+           select_has(e->recipe, r->recipe->name) &&
+           (!failed(r) || !e->verdict ||
+            strcmp(e->verdict, verdict_get(r->verdict)->name) == 0);
+}
+
 const struct quarantine_entry *quarantine_find(const struct quarantine *q,
                                                const struct result *r)
 {
     const struct quarantine_entry *found = NULL;
-    for (size_t i = 0; i < q->count; i++) {
-        const struct quarantine_entry *e = &q->entries[i];
-        if (select_has(e->kernel, r->kernel) &&
-            select_has(e->cases, r->case_name) &&
-            select_has(e->recipe, r->recipe->name) &&
-            (!failed(r) || !e->verdict ||
-             strcmp(e->verdict, verdict_get(r->verdict)->name) == 0))
-            found = e;
-    }
+    for (size_t i = 0; i < q->count; i++)
+        if (quarantine_fits(&q->entries[i], r))
+            found = &q->entries[i];
     return found;
 }
 

@@ -37,8 +37,10 @@ enum assay_status quarantine_read(const char *path, struct quarantine *out,
                                   struct assay_error *err);
 void quarantine_free(struct quarantine *q);
 
-/* The entry for a result, or NULL. The verdict of a result that passes or did
+/* Whether an entry is for a result. The verdict of a result that passes or did
  * not run is not looked at. */
+bool quarantine_fits(const struct quarantine_entry *e, const struct result *r);
+/* The last such entry, or NULL. */
 const struct quarantine_entry *quarantine_find(const struct quarantine *q,
                                                const struct result *r);
 

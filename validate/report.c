@@ -172,8 +172,7 @@ size_t report_limit_words(const struct limits *limits, char text[GATES][64],
     for (int g = 0; limits && g < GATES; g++) {
         if (isnan(limits->command[g]))
             continue;
-        snprintf(text[g], sizeof text[g], "%s=%.17g",
-                 gate_get((enum gate)g)->name, limits->command[g]);
+        limits_word((enum gate)g, limits->command[g], text[g]);
         argv[n++] = "--limit";
         argv[n++] = text[g];
     }

@@ -15,6 +15,7 @@
 #include "golden/temp_file.h"
 #include "validate/limits.h"
 #include "validate/module.h"
+#include "validate/quarantine.h"
 #include "validate/result.h"
 
 /* When and where; texts are the struct's. */
@@ -25,6 +26,7 @@ struct report_run {
 };
 
 struct report {
+    const char *verb; /* "validate" or "judge", for a page's title */
     const char *set_path, *set_hash;
     const char *module_option;     /* as given; NULL: the built-in module */
     const char *timeout_option;    /* as given, or NULL */
@@ -82,6 +84,15 @@ char *report_line(const char *const *words, size_t n);
  * and of text; how many. */
 size_t report_limit_words(const struct limits *limits, char text[GATES][64],
                           const char **argv);
+
+/* "lse 5 (command line); ...": the limits that are not the default, and their
+ * reasons; free(). NULL: there are none, or no memory. */
+char *report_limits(const struct report *r);
+/* A line on stderr for each of the files of limits and of known failures that
+ * has entries for no result. */
+void report_unused(const struct report *r, const struct quarantine *q);
+/* The same of entries for kernels, where there is none. */
+void report_unused_kernels(const struct limits_list *list);
 
 /* One line: how many results had which verdict. */
 void report_counts(const struct report *r, char *text, size_t size);

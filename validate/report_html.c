@@ -301,7 +301,11 @@ static void put_notes(struct page *p)
 {
     size_t n;
     const char *const *legend = report_legend(&n);
+    char *limits = report_limits(p->r);
     html_section(&p->html, "notes", "notes", NULL);
+    if (limits)
+        html_note(&p->html, COLOUR_NONE, "limits: %s", limits);
+    free(limits);
     put_lines(p, report_promises);
     for (size_t i = 0; i < p->r->count; i++) {
         const struct result *one = &p->r->results[i];
@@ -325,7 +329,8 @@ static void put_head(struct page *p)
 {
     struct report_fact facts[REPORT_FACTS];
     char counts[256], title[200];
-    snprintf(title, sizeof title, "assay validate: %s", p->r->module->name);
+    snprintf(title, sizeof title, "assay %s: %s", p->r->verb,
+             p->r->module->name);
     html_begin(&p->html, p->to.out, title);
     report_facts(p->r, facts);
     report_counts(p->r, counts, sizeof counts);

@@ -121,18 +121,26 @@ static void time_attribute(struct junit *j, int decimals, double seconds)
                      isfinite(seconds) ? seconds : 0);
 }
 
+static void property(struct junit *j, const char *name, const char *value)
+{
+    begin(j, "property");
+    attribute(j, "name", name);
+    attribute(j, "value", value);
+    end(j);
+}
+
 static void properties(struct junit *j)
 {
+    char *limits = report_limits(j->r);
     struct report_fact facts[REPORT_FACTS];
     report_facts(j->r, facts);
     begin(j, "properties");
-    for (int i = 0; i < REPORT_FACTS; i++) {
-        begin(j, "property");
-        attribute(j, "name", facts[i].key);
-        attribute(j, "value", facts[i].text);
-        end(j);
-    }
+    for (int i = 0; i < REPORT_FACTS; i++)
+        property(j, facts[i].key, facts[i].text);
+    if (limits)
+        property(j, "limits", limits);
     end(j);
+    free(limits);
 }
 
 /* What the gates found, and the command that shows it again. */

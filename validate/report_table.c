@@ -236,6 +236,17 @@ const char *const *report_legend(size_t *n)
     return lines;
 }
 
+static void print_limits(const struct report *r, bool markdown, FILE *out)
+{
+    char *limits = report_limits(r);
+    if (!limits)
+        return;
+    fputs("limits: ", out);
+    sheet_text(out, markdown, limits);
+    fputs(markdown ? "\n\n" : "\n", out);
+    free(limits);
+}
+
 static bool print_all(const struct report *r, bool markdown, FILE *out)
 {
     const struct sheet_to to = { out, markdown, NULL };
@@ -245,6 +256,7 @@ static bool print_all(const struct report *r, bool markdown, FILE *out)
     const char *const *legend = report_legend(&n);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "%s\n%s", legend[i], markdown ? "\n" : "");
+    print_limits(r, markdown, out);
     report_reasons(r, markdown, out);
     report_counts(r, counts, sizeof counts);
     fprintf(out, markdown ? "\n**%s**\n" : "%s\n", counts);

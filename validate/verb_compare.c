@@ -21,7 +21,10 @@ enum { KEY_FORMAT = 256, KEY_IGNORE_KERNEL, KEY_FORCE, KEY_WORST };
 
 static const struct argp_option keys[] = {
     { "ignore-kernel", KEY_IGNORE_KERNEL, NULL, 0,
-      "match results whatever their kernels are called", 0 },
+      "match results whatever their kernels are called; where a run has "
+      "several "
+      "of a case, recipe and input, --kernel selects one",
+      0 },
     { "force", KEY_FORCE, NULL, 0, "compare runs of different golden sets", 0 },
     { "worst", KEY_WORST, "N", 0,
       "tell the N largest changes and slowest results; default 5", 0 },
@@ -104,6 +107,10 @@ static enum assay_status compare(const struct options *o, int *code,
         (st = run_file_open(o->files[1], &b, err)) == ASSAY_OK &&
         (st = compare_runs(a, b, &o->compare, &c, err)) == ASSAY_OK)
         st = temp_file_print(o->out, compare_print, &report, err);
+    if (st == ASSAY_OK && !o->compare.ignore_kernel && compared_nothing(&c))
+        fputs("no result of one run has its like in the other; "
+              "--ignore-kernel compares kernels of other names\n",
+              stderr);
     for (size_t i = 0; i < c.count; i++)
         if (compared_worse(&c.pairs[i]))
             *code = EXIT_WRONG;

@@ -138,6 +138,7 @@ static enum assay_status write_report(struct judging_run *j, int *code,
     enum assay_status st =
         record_report(j->run, &j->o->limits, j->command, &report, err);
     j->command = NULL;
+    report.verb = "judge";
     report.quarantine_option = j->o->quarantine;
     report.results = j->results;
     report.count = j->count;
@@ -145,6 +146,8 @@ static enum assay_status write_report(struct judging_run *j, int *code,
         *code = report_exit(&report);
         st = write_results(j, &report, err);
     }
+    if (st == ASSAY_OK)
+        report_unused(&report, &j->quarantine);
     if (st == ASSAY_OK && (j->o->out || j->o->format != report_format_get(0))) {
         report_counts(&report, counts, sizeof counts);
         fprintf(stderr, "%s\n", counts);

@@ -133,6 +133,7 @@ static enum assay_status prove(struct options *o, struct prove_run *run,
         st = prove_set(*set, &o->prove, run, err);
     if (st != ASSAY_OK)
         return st;
+    report_unused_kernels(&o->limits.file);
     for (size_t i = 0; i < run->count; i++)
         if (proof_bad(&run->proofs[i]) > 0)
             *code = EXIT_WRONG;

@@ -479,7 +479,8 @@ static enum assay_status end_record(struct validate *v, struct assay_error *err)
 static enum assay_status begin_report(struct validate *v,
                                       struct assay_error *err)
 {
-    v->report = (struct report){ .set_path = v->o->file,
+    v->report = (struct report){ .verb = "validate",
+                                 .set_path = v->o->file,
                                  .set_hash = assay_set_hash(v->set),
                                  .module_option = v->o->module,
                                  .timeout_option = v->o->timeout,
@@ -537,8 +538,10 @@ static enum assay_status validate(struct validate *v, int *code,
         return st;
     *code = report_exit(&v->report);
     st = report_file_end(&v->file, &v->report, err);
-    if (st == ASSAY_OK)
+    if (st == ASSAY_OK) {
+        report_unused(&v->report, &v->quarantine);
         say_counts(v);
+    }
     return st;
 }
 
