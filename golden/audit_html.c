@@ -189,7 +189,7 @@ static void put_rest(struct page *p)
 bool audit_print_html(const struct audit_report *report, FILE *out)
 {
     struct page p = { .report = report };
-    p.tables = (struct audit_tables){ report, out, false, &p.html, true };
+    p.tables = (struct audit_tables){ report, { out, false, &p.html }, true };
     p.lines = audit_lines(report, &p.n);
     if (!p.lines)
         return false;

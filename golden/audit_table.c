@@ -18,10 +18,7 @@
 static void begin(const struct audit_tables *t, struct sheet *s,
                   const char *title, const struct column *columns, size_t n)
 {
-    if (t->html)
-        sheet_begin_html(s, t->html, columns, n);
-    else
-        sheet_begin(s, t->out, t->markdown, title, columns, n);
+    sheet_open(s, &t->to, t->to.html ? NULL : title, columns, n);
 }
 
 static void end(struct audit_tables *t, struct sheet *s)
@@ -396,11 +393,11 @@ void audit_table_ranking(struct audit_tables *t, const struct audit_line *lines,
 
 static void legend(const struct audit_tables *t, const char *line)
 {
-    if (t->html)
-        html_text(t->out, line);
+    if (t->to.html)
+        html_text(t->to.out, line);
     else
-        fputs(line, t->out);
-    fputc('\n', t->out);
+        fputs(line, t->to.out);
+    fputc('\n', t->to.out);
 }
 
 /* What the heads of columns stand for; lines fit a terminal of 80. */
@@ -434,7 +431,7 @@ void audit_table_legend(const struct audit_tables *t)
 bool audit_print_tables(const struct audit_report *report, bool markdown,
                         FILE *out)
 {
-    struct audit_tables t = { report, out, markdown, NULL, true };
+    struct audit_tables t = { report, { out, markdown, NULL }, true };
     size_t n = 0, heads = 0;
     struct audit_line *lines = audit_lines(report, &n);
     if (!lines)

@@ -6,14 +6,12 @@
 #define ASSAY_AUDIT_TABLE_H
 
 #include "golden/audit_figure.h"
-#include "golden/html.h"
+#include "golden/sheet.h"
 
 struct audit_tables {
     const struct audit_report *report;
-    FILE *out;
-    bool markdown;
-    struct html *html; /* NULL: a terminal or Markdown */
-    bool ok;           /* false when out of memory */
+    struct sheet_to to;
+    bool ok; /* false when out of memory */
 };
 
 /* In a page without their headings. Lines are audit_lines(). */

@@ -38,15 +38,6 @@ void sheet_begin(struct sheet *s, FILE *out, bool markdown, const char *title,
     s->failed = !s->table;
 }
 
-void sheet_begin_html(struct sheet *s, struct html *html,
-                      const struct column *columns, size_t n)
-{
-    *s = (struct sheet){
-        .out = html->out, .columns = n, .column = n, .html = html
-    };
-    html_table_begin(html, columns, n);
-}
-
 void sheet_open(struct sheet *s, const struct sheet_to *to, const char *title,
                 const struct column *columns, size_t n)
 {
@@ -56,7 +47,10 @@ void sheet_open(struct sheet *s, const struct sheet_to *to, const char *title,
     }
     if (title)
         html_heading(to->html, title);
-    sheet_begin_html(s, to->html, columns, n);
+    *s = (struct sheet){
+        .out = to->html->out, .columns = n, .column = n, .html = to->html
+    };
+    html_table_begin(to->html, columns, n);
 }
 
 /* The cell that came last; its text may be gone. */

@@ -22,19 +22,14 @@ struct sheet {
 void sheet_begin(struct sheet *s, FILE *out, bool markdown, const char *title,
                  const struct column *columns, size_t n);
 
-/* The same into a page; its heading is html_section's. The columns live until
- * the end. */
-void sheet_begin_html(struct sheet *s, struct html *html,
-                      const struct column *columns, size_t n);
-
 /* Where tables go: a terminal, Markdown, or a page if html is there. */
 struct sheet_to {
     FILE *out;
     bool markdown;
     struct html *html;
 };
-/* One of the two: in a page the title, if there is one, is a smaller heading.
- */
+/* The same in any of them: in a page the title, if there is one, is a smaller
+ * heading, and the columns live until the end. */
 void sheet_open(struct sheet *s, const struct sheet_to *to, const char *title,
                 const struct column *columns, size_t n);
 

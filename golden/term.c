@@ -279,3 +279,12 @@ bool table_print(struct table *t, FILE *out)
     free(t);
     return ok;
 }
+
+void text_append(char *text, size_t size, const char *format, ...)
+{
+    const size_t n = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + n, size - n, format, args);
+    va_end(args);
+}

@@ -59,6 +59,10 @@ bool term_is_control(const char *c);
  * look of its own: see utf8_hidden. The text may become shorter. */
 void term_plain(char *text);
 
+/* Adds to a text in a room of `size` bytes; what has no room is cut off. */
+void text_append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* The "s" of n things: 1 block, 2 blocks. */
 static inline const char *plural(int64_t n)
 {

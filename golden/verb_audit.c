@@ -396,8 +396,8 @@ static enum assay_status check_output(const struct options *o,
     enum assay_status st = ASSAY_OK;
     if (!o->output)
         return st;
-    for (int i = 0; st == ASSAY_OK && i < o->source.n_files; i++)
-        st = temp_file_check_input(o->output, o->source.files[i], err);
+    st = temp_file_check_inputs(o->output, (const char *const *)o->source.files,
+                                (size_t)o->source.n_files, err);
     if (st == ASSAY_OK)
         st = temp_file_check_input(o->output, o->recipe_file, err);
     if (st == ASSAY_OK &&

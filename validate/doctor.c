@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -315,16 +314,6 @@ static int choose(struct looking *l, struct diagnosis *out)
 
 /* ---- what is said ---- */
 
-__attribute__((format(printf, 2, 3))) static void
-append(struct diagnosis *out, const char *format, ...)
-{
-    const size_t n = strlen(out->text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(out->text + n, sizeof out->text - n, format, args);
-    va_end(args);
-}
-
 static void fill_name(struct diagnosis *out, const char *name, const char *what)
 {
     const char *place = strstr(name, "%s");
@@ -360,20 +349,21 @@ static void say(const struct looking *l, const struct hypothesis *h,
     snprintf(out->text, sizeof out->text, "%s: %s", out->name,
              causes[out->cause].advice);
     if (l->n > 0)
-        append(out,
-               h ? " (%" PRId64 " row%s, %.2g nats off, %.1g left)"
-                 : " (%" PRId64 " row%s, %.2g nats off)",
-               out->wrong, plural(out->wrong), out->was, out->left);
+        text_append(out->text, sizeof out->text,
+                    h ? " (%" PRId64 " row%s, %.2g nats off, %.1g left)"
+                      : " (%" PRId64 " row%s, %.2g nats off)",
+                    out->wrong, plural(out->wrong), out->was, out->left);
     if (!h && l->n > 0 && line_leaves(l, out) * SHRINKS <= out->was)
-        append(out, "; it is about %.4g times the right one %+.4g", out->slope,
-               out->offset);
+        text_append(out->text, sizeof out->text,
+                    "; it is about %.4g times the right one %+.4g", out->slope,
+                    out->offset);
     for (int c = CAUSE_NAN; c < CAUSES; c++)
         if (l->classes[c] > 0 && (enum cause)c == out->cause && l->n == 0)
-            append(out, " (%" PRId64 " row%s)", l->classes[c],
-                   plural(l->classes[c]));
+            text_append(out->text, sizeof out->text, " (%" PRId64 " row%s)",
+                        l->classes[c], plural(l->classes[c]));
         else if (l->classes[c] > 0)
-            append(out, "; %s (%" PRId64 " row%s)", causes[c].name,
-                   l->classes[c], plural(l->classes[c]));
+            text_append(out->text, sizeof out->text, "; %s (%" PRId64 " row%s)",
+                        causes[c].name, l->classes[c], plural(l->classes[c]));
 }
 
 static void conclude(struct looking *l, struct diagnosis *out)

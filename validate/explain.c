@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,16 +107,6 @@ static enum assay_status fill_operands(struct view *v, struct assay_error *err)
 
 /* ---- where ---- */
 
-__attribute__((format(printf, 3, 4))) static void
-append(char *text, size_t size, const char *format, ...)
-{
-    const size_t n = strlen(text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text + n, size - n, format, args);
-    va_end(args);
-}
-
 static void tell_patterns(const struct location *where, struct explanation *e)
 {
     static const enum pattern_kind how[] = { PATTERN_KIND_KEYS,
@@ -126,8 +115,8 @@ static void tell_patterns(const struct location *where, struct explanation *e)
         const enum pattern_id id = where->found[k].id;
         if (id == PATTERN_NONE || id == PATTERN_CHANNELS_ALL)
             continue;
-        append(e->pattern, sizeof e->pattern, "%s%s", e->pattern[0] ? ", " : "",
-               pattern_get(id)->name);
+        text_append(e->pattern, sizeof e->pattern, "%s%s",
+                    e->pattern[0] ? ", " : "", pattern_get(id)->name);
     }
     for (size_t i = 0; isnan(e->pattern_explains) && i < 2; i++)
         if (where->found[how[i]].id != PATTERN_NONE)
@@ -165,9 +154,10 @@ static void tell_where(const struct view *v, const struct location *where,
     }
     snprintf(e->where, sizeof e->where, "%s", where->sentence);
     if (v->heads_as_whole > 0)
-        append(e->where, sizeof e->where,
-               "; in %" PRId64 " head%s all rows together fail, none by itself",
-               v->heads_as_whole, plural(v->heads_as_whole));
+        text_append(e->where, sizeof e->where,
+                    "; in %" PRId64
+                    " head%s all rows together fail, none by itself",
+                    v->heads_as_whole, plural(v->heads_as_whole));
     e->worst_head_batch = where->head.at.b;
     e->worst_head = where->head.at.h;
     e->worst_head_share = where->head.share;
@@ -325,7 +315,7 @@ enum assay_status explain(const struct explain_input *in,
     float *const floats[] = { v.q, v.k, v.v };
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
         assay_free(floats[i]);
-    assay_free(v.of_o.heads_gates);
+    result_free(&v.of_o);
     assay_free(v.used_o);
     assay_free(v.used_lse);
     if (st != ASSAY_OK) {

@@ -10,6 +10,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+static void mark(struct judging *j, enum gate gate, int64_t bh)
+{
+    j->heads_gates[bh] |= 1u << gate;
+}
+
 bool gate_offer(struct judging *j, enum gate gate, double value,
                 struct assay_place at)
 {
@@ -18,7 +23,7 @@ bool gate_offer(struct judging *j, enum gate gate, double value,
     if (!(value <= g->limit.value)) {
         g->pass = false;
         if (at.h >= 0)
-            j->heads_gates[at.b * j->s->problem.hq + at.h] |= 1u << gate;
+            mark(j, gate, at.b * j->s->problem.hq + at.h);
     }
     if (isnan(g->value) || value <= g->value)
         return false;
@@ -78,7 +83,7 @@ void gate_rule_INTEGRITY(struct judging *j)
                unwritten > 0 ? s->unwritten_at : nowhere);
     for (int64_t bh = 0; bh < s->problem.b * s->problem.hq; bh++)
         if (!j->gates[GATE_INTEGRITY].pass && s->unwritten[bh] > 0)
-            j->heads_gates[bh] |= 1u << GATE_INTEGRITY;
+            mark(j, GATE_INTEGRITY, bh);
     if (value > 0)
         gate_note(j, GATE_INTEGRITY,
                   "%" PRId64 " guard bytes%s%s and %" PRId64
@@ -222,7 +227,7 @@ static void mark_head(struct judging *j, enum gate gate, int64_t r,
 {
     const double limit = j->gates[gate].limit.value;
     if (limit >= 0 && !(value <= limit))
-        j->heads_gates[r / j->s->problem.nq] |= 1u << gate;
+        mark(j, gate, r / j->s->problem.nq);
 }
 
 void gate_rule_TOTAL_MAX(struct judging *j)

@@ -8,12 +8,15 @@
 
 #include "validate/gates.h"
 
-/* What limit 1 allows a row: `factor` jitters, and the error bar where that is
- * more. No jitter at all is a row that has one right answer. */
+double judge_allowance(double jitters, double bar)
+{
+    return jitters > 0 && bar > jitters ? bar : jitters;
+}
+
+/* What limit 1 allows a row. */
 static double allowance(enum gate gate, double jitter, double bar)
 {
-    const double jitters = gate_get(gate)->factor * jitter;
-    return jitter > 0 && bar > jitters ? bar : jitters;
+    return judge_allowance(gate_get(gate)->factor * jitter, bar);
 }
 
 static double allowed(struct judging *j, enum gate gate, double jitter,

@@ -42,18 +42,15 @@ static int64_t power_step(int64_t count, int64_t most)
     return step;
 }
 
-/* What the build gate leaves to the rounding of an element, in ulp of the
- * output format (ref/metrics_rows.c). */
-static const double OUTPUT_ULPS = 1.5;
-
-/* C - E of an element beyond that. */
+/* C - E of an element beyond what its rounding may cost. */
 static double beyond(const struct locate_input *in, int64_t at)
 {
     const float top = fmaxf(fabsf(in->c[at]), fabsf(in->e[at]));
     const double d = fabs((double)in->c[at] - in->e[at]),
-                 rounding = in->out && isfinite(d)
-                                ? OUTPUT_ULPS * assay_format_ulp(in->out, top)
-                                : 0;
+                 rounding =
+                     in->out && isfinite(d)
+                         ? ASSAY_OUTPUT_ULPS * assay_format_ulp(in->out, top)
+                         : 0;
     return d > rounding ? d - rounding : isnan(d) ? d : 0;
 }
 

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "assay/memory.h"
+#include "golden/term.h"
+#include "golden/verb.h"
 #include "validate/gates.h"
 #include "validate/picture.h"
 
@@ -72,6 +74,12 @@ enum assay_status result_keep_rows(struct result *r, struct sketch *sketch,
     return ASSAY_OK;
 }
 
+bool result_failed(const struct result *r)
+{
+    const int code = verdict_get(r->verdict)->code;
+    return code != 0 && code != EXIT_NOTHING_RAN;
+}
+
 void result_free(struct result *r)
 {
     if (r->rows)
@@ -109,12 +117,6 @@ static void place_text(struct assay_place at, char *text, size_t n)
         snprintf(text, n, " at batch %" PRId64 ", head %" PRId64, at.b, at.h);
 }
 
-static void append(struct result *out, const char *text, const char *more)
-{
-    size_t n = strlen(out->reason);
-    snprintf(out->reason + n, sizeof out->reason - n, "%s%s", text, more);
-}
-
 /* The gravest verdict of the failed gates, the reason it gives, and the names
  * of the other gates that fail. */
 static void conclude(const struct sketch *s, struct result *out)
@@ -138,7 +140,8 @@ static void conclude(const struct sketch *s, struct result *out)
     }
     for (int g = 0, n = 0; g < GATES; g++)
         if (!out->gates[g].pass && g != told)
-            append(out, n++ ? ", " : "; also fails: ", gate_rows[g].name);
+            text_append(out->reason, sizeof out->reason, "%s%s",
+                        n++ ? ", " : "; also fails: ", gate_rows[g].name);
     for (int64_t bh = 0; bh < out->heads; bh++)
         out->heads_failed += out->heads_gates[bh] != 0;
 }
@@ -150,8 +153,9 @@ static void suspect_form(struct result *out)
     if (out->verdict == VERDICT_WRONG &&
         out->total.lse_max < 0.5 * out->recipe_distance.lse_max &&
         out->total.rel_l2 <= out->recipe_distance.rel_l2 + 0.01)
-        append(out, "; its LSE is nearer to the exact answer than the recipe's",
-               ": another softmax form?");
+        text_append(out->reason, sizeof out->reason,
+                    "; its LSE is nearer to the exact answer than the "
+                    "recipe's: another softmax form?");
 }
 
 /* What fails without a place is the kernel's in every head: runs that differ,
@@ -173,15 +177,14 @@ static void spread_to_heads(const struct sketch *s, struct result *out)
 static void tell_blind(const struct sketch *s, struct result *out)
 {
     const int64_t rows = assay_problem_rows(&s->problem);
-    const size_t n = strlen(out->notes);
     int64_t blind = 0;
     for (int64_t r = 0; r < rows; r++)
         blind += s->ce[r].nonfinite_b > 0;
     if (blind > 0 && !strstr(out->notes, "judged by its class"))
-        snprintf(out->notes + n, sizeof out->notes - n,
-                 "%sthe right O of %" PRId64 " of %" PRId64
-                 " rows is not finite and judged by its class alone",
-                 n ? "; " : "", blind, rows);
+        text_append(out->notes, sizeof out->notes,
+                    "%sthe right O of %" PRId64 " of %" PRId64
+                    " rows is not finite and judged by its class alone",
+                    out->notes[0] ? "; " : "", blind, rows);
 }
 
 static void distances(const struct sketch *s, struct result *out)

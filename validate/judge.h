@@ -35,6 +35,10 @@ double judge_row_used(const struct sketch *s, const struct gate_result *gates,
 double judge_row_used_lse(const struct sketch *s,
                           const struct gate_result *gates, int64_t r);
 
+/* What a row may be off by: so many jitters, or the error bar where that is
+ * more. No jitter at all is a row that has one right answer. */
+double judge_allowance(double jitters, double bar);
+
 /* The golden's error bar of a row's L2: each element may be off by the bar. */
 double judge_row_bar(const struct sketch *s, int64_t bh);
 

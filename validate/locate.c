@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,18 +74,6 @@ void pattern_text(const struct pattern *found, char *text, size_t n)
     text[used] = '\0';
 }
 
-static void append(struct location *out, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void append(struct location *out, const char *format, ...)
-{
-    size_t n = strlen(out->sentence);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(out->sentence + n, sizeof out->sentence - n, format, args);
-    va_end(args);
-}
-
 static void append_pattern(struct location *out, enum pattern_kind kind,
                            const char *before)
 {
@@ -94,7 +81,7 @@ static void append_pattern(struct location *out, enum pattern_kind kind,
     char text[256];
     pattern_text(found, text, sizeof text);
     if (*text)
-        append(out, "%s%s", before, text);
+        text_append(out->sentence, sizeof out->sentence, "%s%s", before, text);
 }
 
 /* Heads of a wrong KV head, after the first, which the pattern names. */
@@ -103,11 +90,13 @@ static void append_kv_heads(struct location *out)
     const int64_t named =
         out->kv_heads < LOCATION_KV_HEADS ? out->kv_heads : LOCATION_KV_HEADS;
     for (int64_t n = 1; n < named; n++)
-        append(out,
-               ", head %" PRId64 " KV head %" PRId64 " instead of %" PRId64,
-               out->kv[n].h, out->kv[n].used, out->kv[n].right);
+        text_append(out->sentence, sizeof out->sentence,
+                    ", head %" PRId64 " KV head %" PRId64
+                    " instead of %" PRId64,
+                    out->kv[n].h, out->kv[n].used, out->kv[n].right);
     if (out->kv_heads > named)
-        append(out, ", and %" PRId64 " more", out->kv_heads - named);
+        text_append(out->sentence, sizeof out->sentence,
+                    ", and %" PRId64 " more", out->kv_heads - named);
 }
 
 /* A pattern that explains little is no cause. */
@@ -118,26 +107,31 @@ static void append_cause(struct location *out, enum pattern_kind kind,
     const bool poor = found->explained < LOCATE_STATES;
     if (found->id == PATTERN_NONE)
         return;
-    append(out, "%s", before);
+    text_append(out->sentence, sizeof out->sentence, "%s", before);
     append_pattern(out, kind, poor ? "it looks most like this: " : "");
     if (found->id == PATTERN_KV_HEAD)
         append_kv_heads(out);
     if (poor || kind == PATTERN_KIND_KEYS)
-        append(out, ", which explains %.0f %%", floor(100 * found->explained));
+        text_append(out->sentence, sizeof out->sentence,
+                    ", which explains %.0f %%", floor(100 * found->explained));
 }
 
 /* "(512 of 8192 rows fail)" */
 static void append_counts(struct location *out)
 {
     const double here = out->found[PATTERN_KIND_ROWS].explained;
-    append(out, " (%" PRId64 " of %" PRId64 " rows %s",
-           out->of_o ? out->failing_o : out->failing, out->rows,
-           (out->of_o ? out->failing_o : out->failing) == 1 ? "fails" : "fail");
+    text_append(out->sentence, sizeof out->sentence,
+                " (%" PRId64 " of %" PRId64 " rows %s",
+                out->of_o ? out->failing_o : out->failing, out->rows,
+                (out->of_o ? out->failing_o : out->failing) == 1 ? "fails"
+                                                                 : "fail");
     if (out->of_o)
-        append(out, " by O, %" PRId64 " by LSE", out->failing_lse);
+        text_append(out->sentence, sizeof out->sentence,
+                    " by O, %" PRId64 " by LSE", out->failing_lse);
     if (here < 1)
-        append(out, ", %.0f %% of them there", floor(100 * here));
-    append(out, ")");
+        text_append(out->sentence, sizeof out->sentence,
+                    ", %.0f %% of them there", floor(100 * here));
+    text_append(out->sentence, sizeof out->sentence, ")");
 }
 
 /* "every 16th row from row 3 to 1011 in every head: O is 0 (512 of 8192 rows
@@ -145,13 +139,14 @@ static void append_counts(struct location *out)
 static void compose(struct location *out)
 {
     if (out->failing == 0) {
-        append(out, "no row fails");
+        text_append(out->sentence, sizeof out->sentence, "no row fails");
         return;
     }
     append_pattern(out, PATTERN_KIND_ROWS, "");
     append_pattern(out, PATTERN_KIND_HEADS, " in ");
     if (out->batch >= 0)
-        append(out, " of batch %" PRId64, out->batch);
+        text_append(out->sentence, sizeof out->sentence, " of batch %" PRId64,
+                    out->batch);
     append_pattern(out, PATTERN_KIND_CHANNELS, ", in ");
     append_cause(out, PATTERN_KIND_VALUES, ": ");
     append_cause(out, PATTERN_KIND_KEYS,

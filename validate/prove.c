@@ -71,14 +71,9 @@ static enum assay_status bench_new(struct bench *b, struct assay_error *err)
 
 /* ---- one mutation at one strength ---- */
 
-/* d as a part of what honest kernels may be off by. Of this table alone, not
- * of the gates' limits: a gate that lets more through lets mutations escape. */
-static double part_of_honest(double d, double jitters, double bar)
-{
-    return part_used(d, jitters > 0 && bar > jitters ? bar : jitters);
-}
-
-/* How far the mutant's worst row is off, rounding taken off. */
+/* How far the mutant's worst row is off as a part of what honest kernels are,
+ * rounding taken off. Not of the gates' limits: a gate that lets more through
+ * lets mutations escape. */
 static void see(struct bench *b, const struct candidate *left,
                 const struct sketch *s)
 {
@@ -90,15 +85,16 @@ static void see(struct bench *b, const struct candidate *left,
     for (int64_t r = 0; r < assay_problem_rows(&s->problem); r++) {
         double o = INFINITY, lse = INFINITY, *moved = &b->moved[r / nq];
         if (s->ce[r].mismatched == 0)
-            o = part_of_honest(s->beyond[r].beyond,
-                               ASSAY_JITTERS_O * (double)s->jitter_o[r],
-                               judge_row_bar(s, r / nq));
+            o = part_used(
+                s->beyond[r].beyond,
+                judge_allowance(ASSAY_JITTERS_O * (double)s->jitter_o[r],
+                                judge_row_bar(s, r / nq)));
         if (assay_same_class(s->lse_c[r], s->lse_e[r]))
             lse = isfinite(s->lse_e[r])
-                      ? part_of_honest(
-                            fabs(judge_lse_off(s->lse_c[r], s->lse_e[r])),
-                            ASSAY_JITTERS_LSE * (double)s->jitter_lse[r],
-                            s->bar_lse[r / nq])
+                      ? part_used(fabs(judge_lse_off(s->lse_c[r], s->lse_e[r])),
+                                  judge_allowance(ASSAY_JITTERS_LSE *
+                                                      (double)s->jitter_lse[r],
+                                                  s->bar_lse[r / nq]))
                       : 0;
         *moved = assay_worst(*moved, assay_worst(o, lse));
     }

@@ -19,26 +19,15 @@ struct page {
     bool ok;
 };
 
-static const struct mutation *mutation_at(int i)
-{
-    return mutation_get((enum mutation_id)i);
-}
-
 /* ---- what is wrong ---- */
 
 static void put_bad(struct page *p, const struct proof *x)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (out)
-        prove_say_bad(p->run, x, out);
-    const bool ok = out && fclose(out) == 0;
-    if (ok)
+    char *text = prove_bad_text(p->run, x), *again = prove_repeat(p->run, x);
+    if (text)
         html_note(&p->html, COLOUR_BAD, "%s", text);
-    p->ok &= ok;
+    p->ok &= text != NULL;
     free(text);
-    char *again = prove_repeat(p->run, x);
     html_code(&p->html, again ? again : "out of memory");
     free(again);
 }
@@ -78,7 +67,7 @@ static void state_cell(struct html *h, const struct mutation *m,
 static void matrix_row(struct page *p, int mutation)
 {
     struct html *h = &p->html;
-    const struct mutation *m = mutation_at(mutation);
+    const struct mutation *m = prove_mutation(mutation);
     const struct prove_sum x = prove_sum_of(p->run, mutation);
     char strength[48];
     if (m->expect == MUTATION_HONEST || x.subjects == 0)
@@ -195,9 +184,9 @@ static void honest_row(struct page *p, int variant)
 {
     struct html *h = &p->html;
     const struct prove_sum x = prove_sum_of(p->run, variant);
-    if (mutation_at(variant)->expect != MUTATION_HONEST || x.subjects == 0)
+    if (!prove_is_honest(variant) || x.subjects == 0)
         return;
-    html_cell(h, COLOUR_NONE, "%s", mutation_at(variant)->name);
+    html_cell(h, COLOUR_NONE, "%s", prove_mutation(variant)->name);
     html_cell(h, COLOUR_NONE, "%" PRId64, x.heads);
     html_cell(h, x.rejected ? COLOUR_BAD : COLOUR_NONE, "%" PRId64, x.rejected);
     for (int g = 0; g < GATES; g++) {
@@ -212,7 +201,7 @@ static void honest_row(struct page *p, int variant)
                         bad ? COLOUR_BAD : COLOUR_NONE, "%s%.2g",
                         bad ? "\u2717 " : "", used);
     }
-    html_cell(h, COLOUR_DIM, "%s", mutation_at(variant)->about);
+    html_cell(h, COLOUR_DIM, "%s", prove_mutation(variant)->about);
 }
 
 /* For each gate the parts used by all honest variants, cases and recipes. */
@@ -274,12 +263,8 @@ static void put_head(struct page *p, const char *command)
 {
     char date[32];
     const struct prove_totals t = prove_totals_of(p->run);
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (out)
-        prove_totals_say(&t, out);
-    p->ok &= out && fclose(out) == 0;
+    char *text = prove_totals_text(&t);
+    p->ok &= text != NULL;
     if (text)
         html_note(&p->html,
                   t.observable > t.rejected || t.honest_rejected > 0

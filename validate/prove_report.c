@@ -44,14 +44,14 @@ struct prove_sum prove_sum_of(const struct prove_run *run, int mutation)
     return s;
 }
 
-static const struct mutation *mutation_at(int i)
+const struct mutation *prove_mutation(int i)
 {
     return mutation_get((enum mutation_id)i);
 }
 
-static bool is_honest(int i)
+bool prove_is_honest(int i)
 {
-    return mutation_at(i)->expect == MUTATION_HONEST;
+    return prove_mutation(i)->expect == MUTATION_HONEST;
 }
 
 /* ---- tables ---- */
@@ -101,11 +101,11 @@ static bool matrix(const struct prove_run *run, bool markdown, FILE *to)
                 c.column, c.n);
     for (int m = 0; m < MUTATIONS; m++) {
         const struct prove_sum x = prove_sum_of(run, m);
-        if (is_honest(m) || x.subjects == 0)
+        if (prove_is_honest(m) || x.subjects == 0)
             continue;
-        sheet_cell(&s, "%s%s", mutation_at(m)->name,
-                   mutation_at(m)->expect == MUTATION_TOLD ? " (told)" : "");
-        strength_cell(&s, mutation_at(m));
+        sheet_cell(&s, "%s%s", prove_mutation(m)->name,
+                   prove_mutation(m)->expect == MUTATION_TOLD ? " (told)" : "");
+        strength_cell(&s, prove_mutation(m));
         sheet_cell(&s, "%" PRId64, x.heads);
         sheet_cell(&s, "%" PRId64, x.observable);
         for (int g = 0; g < GATES; g++)
@@ -131,15 +131,15 @@ static bool honest(const struct prove_run *run, bool markdown, FILE *to)
                 "honest variants: heads that each gate rejects", c.column, c.n);
     for (int m = 0; m < MUTATIONS; m++) {
         const struct prove_sum x = prove_sum_of(run, m);
-        if (!is_honest(m) || x.subjects == 0)
+        if (!prove_is_honest(m) || x.subjects == 0)
             continue;
-        sheet_cell(&s, "%s", mutation_at(m)->name);
+        sheet_cell(&s, "%s", prove_mutation(m)->name);
         sheet_cell(&s, "%" PRId64, x.heads);
         for (int g = 0; g < GATES; g++)
             if (prove_has_limit(run, g))
                 sheet_cell(&s, "%" PRId64, x.by[g]);
         sheet_cell(&s, "%" PRId64, x.rejected);
-        sheet_cell(&s, "%s", mutation_at(m)->about);
+        sheet_cell(&s, "%s", prove_mutation(m)->about);
     }
     return sheet_end(&s);
 }
@@ -174,9 +174,9 @@ bool prove_resolution(const struct prove_run *run, const struct sheet_to *to)
         const struct prove_sum x = prove_sum_of(run, m);
         if (!x.swept)
             continue;
-        sheet_cell(&s, "%s", mutation_at(m)->name);
-        sheet_cell(&s, "%s", mutation_at(m)->unit);
-        sheet_number(&s, "%.3g", mutation_at(m)->strength);
+        sheet_cell(&s, "%s", prove_mutation(m)->name);
+        sheet_cell(&s, "%s", prove_mutation(m)->unit);
+        sheet_number(&s, "%.3g", prove_mutation(m)->strength);
         for (int g = 0; g <= GATES; g++)
             if (prove_has_limit(run, g))
                 sheet_number(&s, "%.2g", x.least[g]);
@@ -205,7 +205,7 @@ char *prove_repeat(const struct prove_run *run, const struct proof *x)
 {
     const struct limits *limits = run->options->limits;
     const char *argv[16 + 2 * GATES];
-    char name[1024], limit[GATES][64];
+    char name[1024], limit[GATES][LIMITS_WORD];
     size_t n = 0;
     select_quote(case_of(run, x), name, sizeof name);
     argv[n++] = verb_program;
@@ -221,30 +221,34 @@ char *prove_repeat(const struct prove_run *run, const struct proof *x)
     return report_line(argv, n);
 }
 
-void prove_say_bad(const struct prove_run *run, const struct proof *x, FILE *to)
+char *prove_bad_text(const struct prove_run *run, const struct proof *x)
 {
-    const struct mutation *m = mutation_get(x->mutation);
-    fprintf(to, "%s, %s: %s ", case_of(run, x), recipe_of(run, x), m->name);
-    if (m->expect == MUTATION_HONEST)
-        fprintf(to,
-                "is honest and rejected in %" PRId64 " of %" PRId64
-                " heads: %s",
-                x->rejected, x->heads, x->reason);
-    else
-        fprintf(to,
-                "escapes in %" PRId64 " of %" PRId64
-                " heads where it can be seen, at most at head %" PRId64
-                ", %.3g times what honest kernels move",
-                proof_bad(x), x->observable, x->escaped_at.h, x->escaped_moved);
+    const char *name = case_of(run, x), *recipe = recipe_of(run, x),
+               *mutation = mutation_get(x->mutation)->name;
+    char *text;
+    const int n =
+        mutation_get(x->mutation)->expect == MUTATION_HONEST
+            ? asprintf(&text,
+                       "%s, %s: %s is honest and rejected in %" PRId64
+                       " of %" PRId64 " heads: %s",
+                       name, recipe, mutation, x->rejected, x->heads, x->reason)
+            : asprintf(&text,
+                       "%s, %s: %s escapes in %" PRId64 " of %" PRId64
+                       " heads where it can be seen, at most at head %" PRId64
+                       ", %.3g times what honest kernels move",
+                       name, recipe, mutation, proof_bad(x), x->observable,
+                       x->escaped_at.h, x->escaped_moved);
+    return n < 0 ? NULL : text;
 }
 
 /* One line for what is wrong, and one that repeats it. */
 static void print_bad(const struct prove_run *run, const struct proof *x,
                       FILE *to)
 {
-    char *again = prove_repeat(run, x);
-    prove_say_bad(run, x, to);
-    fprintf(to, "\n    %s\n", again ? again : "out of memory");
+    char *text = prove_bad_text(run, x), *again = prove_repeat(run, x);
+    fprintf(to, "%s\n    %s\n", text ? text : "out of memory",
+            again ? again : "out of memory");
+    free(text);
     free(again);
 }
 
@@ -253,11 +257,11 @@ struct prove_totals prove_totals_of(const struct prove_run *run)
     struct prove_totals t = { 0 };
     for (int m = 0; m < MUTATIONS; m++) {
         const struct prove_sum x = prove_sum_of(run, m);
-        if (is_honest(m)) {
+        if (prove_is_honest(m)) {
             t.variants += x.subjects > 0;
             t.honest_heads += x.heads;
             t.honest_rejected += x.rejected;
-        } else if (mutation_at(m)->expect == MUTATION_REQUIRED) {
+        } else if (prove_mutation(m)->expect == MUTATION_REQUIRED) {
             t.mutations += x.subjects > 0;
             t.observable += x.observable;
             t.rejected += x.rejected;
@@ -267,16 +271,18 @@ struct prove_totals prove_totals_of(const struct prove_run *run)
     return t;
 }
 
-void prove_totals_say(const struct prove_totals *t, FILE *to)
+char *prove_totals_text(const struct prove_totals *t)
 {
-    fprintf(to,
-            "%d mutation%s: %" PRId64 " of %" PRId64 " heads rejected, %" PRId64
-            " escaped, %" PRId64
-            " not observable; %d honest variant%s: %" PRId64 " of %" PRId64
-            " heads rejected",
-            t->mutations, plural(t->mutations), t->rejected, t->observable,
-            t->observable - t->rejected, t->unseen, t->variants,
-            plural(t->variants), t->honest_rejected, t->honest_heads);
+    char *text;
+    const int n = asprintf(
+        &text,
+        "%d mutation%s: %" PRId64 " of %" PRId64 " heads rejected, %" PRId64
+        " escaped, %" PRId64 " not observable; %d honest variant%s: %" PRId64
+        " of %" PRId64 " heads rejected",
+        t->mutations, plural(t->mutations), t->rejected, t->observable,
+        t->observable - t->rejected, t->unseen, t->variants,
+        plural(t->variants), t->honest_rejected, t->honest_heads);
+    return n < 0 ? NULL : text;
 }
 
 bool prove_table(const struct prove_run *run, bool markdown, FILE *to)
@@ -296,9 +302,10 @@ bool prove_table(const struct prove_run *run, bool markdown, FILE *to)
     for (size_t i = 0; i < run->count; i++)
         if (proof_bad(&run->proofs[i]) > 0)
             print_bad(run, &run->proofs[i], to);
-    fputc('\n', to);
-    prove_totals_say(&t, to);
-    fputc('\n', to);
+    char *totals = prove_totals_text(&t);
+    ok &= totals != NULL;
+    fprintf(to, "\n%s\n", totals ? totals : "out of memory");
+    free(totals);
     return fflush(to) == 0 && ok;
 }
 

@@ -8,6 +8,10 @@
 #include "golden/sheet.h"
 #include "validate/prove.h"
 
+/* By its number; honest ones are told apart from the rest. */
+const struct mutation *prove_mutation(int i);
+bool prove_is_honest(int i);
+
 /* A mutation over all cases and recipes. */
 struct prove_sum {
     int64_t subjects, heads, observable, rejected, by[GATES];
@@ -23,8 +27,9 @@ struct prove_totals {
     int64_t observable, rejected, unseen, honest_heads, honest_rejected;
 };
 struct prove_totals prove_totals_of(const struct prove_run *run);
-/* "60 mutations: 226 of 226 heads rejected, ..." */
-void prove_totals_say(const struct prove_totals *t, FILE *to);
+/* "60 mutations: 226 of 226 heads rejected, ..."; free(). NULL: out of memory.
+ */
+char *prove_totals_text(const struct prove_totals *t);
 
 /* Columns of a matrix: some, one for each gate, some more. */
 struct prove_columns {
@@ -37,8 +42,7 @@ void prove_add_gates(const struct prove_run *run, struct prove_columns *c);
 
 /* What is wrong with a proof of which proof_bad() is not 0, in one line without
  * its end, and the command that repeats it: free(); NULL: out of memory. */
-void prove_say_bad(const struct prove_run *run, const struct proof *x,
-                   FILE *to);
+char *prove_bad_text(const struct prove_run *run, const struct proof *x);
 char *prove_repeat(const struct prove_run *run, const struct proof *x);
 
 /* The table of --sweep; nothing where there was none. */

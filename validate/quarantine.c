@@ -80,18 +80,12 @@ void quarantine_free(struct quarantine *q)
     *q = (struct quarantine){ 0 };
 }
 
-static bool failed(const struct result *r)
-{
-    const int code = verdict_get(r->verdict)->code;
-    return code != 0 && code != EXIT_NOTHING_RAN;
-}
-
 bool quarantine_fits(const struct quarantine_entry *e, const struct result *r)
 {
     return select_has(e->kernel, r->kernel) &&
            select_has(e->cases, r->case_name) &&
            select_has(e->recipe, r->recipe->name) &&
-           (!failed(r) || !e->verdict ||
+           (!result_failed(r) || !e->verdict ||
             strcmp(e->verdict, verdict_get(r->verdict)->name) == 0);
 }
 
@@ -107,7 +101,7 @@ const struct quarantine_entry *quarantine_find(const struct quarantine *q,
 
 bool result_is_known(const struct result *r)
 {
-    return r->known && failed(r);
+    return r->known && result_failed(r);
 }
 
 bool result_passed_unexpectedly(const struct result *r)

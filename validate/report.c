@@ -145,9 +145,8 @@ int report_exit(const struct report *r)
 
 static void add(char *text, size_t size, size_t count, const char *what)
 {
-    const size_t at = strlen(text);
     if (count > 0)
-        snprintf(text + at, size - at, ", %zu %s", count, what);
+        text_append(text, size, ", %zu %s", count, what);
 }
 
 void report_counts(const struct report *r, char *text, size_t size)
@@ -165,8 +164,8 @@ void report_counts(const struct report *r, char *text, size_t size)
     add(text, size, unexpected, "passed unexpectedly");
 }
 
-size_t report_limit_words(const struct limits *limits, char text[GATES][64],
-                          const char **argv)
+size_t report_limit_words(const struct limits *limits,
+                          char text[GATES][LIMITS_WORD], const char **argv)
 {
     size_t n = 0;
     for (int g = 0; limits && g < GATES; g++) {

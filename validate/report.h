@@ -71,7 +71,7 @@ const char *report_gate_limit_from(const struct result *one, enum gate gate);
 /* The command line that runs one result again. */
 struct repeat {
     const char *argv[24 + 2 * GATES]; /* of the report, the result, and these */
-    char case_name[1024], kernel[160], runs[24], limits[GATES][64];
+    char case_name[1024], kernel[160], runs[24], limits[GATES][LIMITS_WORD];
 };
 size_t report_repeat(const struct report *r, const struct result *one,
                      struct repeat *out);
@@ -82,8 +82,8 @@ char *report_repeat_line(const struct report *r, const struct result *one);
 char *report_line(const char *const *words, size_t n);
 /* --limit and --limits as words into argv, at most 2 + 2 * GATES of `limits`
  * and of text; how many. */
-size_t report_limit_words(const struct limits *limits, char text[GATES][64],
-                          const char **argv);
+size_t report_limit_words(const struct limits *limits,
+                          char text[GATES][LIMITS_WORD], const char **argv);
 
 /* "lse 5 (command line); ...": the limits that are not the default, and their
  * reasons; free(). NULL: there are none, or no memory. */

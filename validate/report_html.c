@@ -22,16 +22,6 @@ struct page {
     bool ok;
 };
 
-static int code_of(const struct result *one)
-{
-    return verdict_get(one->verdict)->code;
-}
-
-static bool failed(const struct result *one)
-{
-    return code_of(one) != 0 && code_of(one) != EXIT_NOTHING_RAN;
-}
-
 static void name_of(const struct result *one, char *text, size_t size)
 {
     snprintf(text, size, "%s, %s, %s%s%s", one->case_name, one->recipe->name,
@@ -197,7 +187,7 @@ static bool stands_for_its_kernel(const struct report *r, size_t i)
     const struct result *one = &r->results[i];
     for (size_t j = 0; j < r->count; j++) {
         const struct result *other = &r->results[j];
-        if (!failed(other) || other->recipe != one->recipe ||
+        if (!result_failed(other) || other->recipe != one->recipe ||
             strcmp(other->kernel, one->kernel) != 0)
             continue;
         const double a = one->judged ? report_used(one) : INFINITY,
@@ -215,7 +205,7 @@ static void put_failures(struct page *p)
     const struct report *r = p->r;
     size_t failures = 0, drawn = 0, shown = 0;
     for (size_t i = 0; i < r->count; i++)
-        failures += failed(&r->results[i]);
+        failures += result_failed(&r->results[i]);
     if (failures == 0)
         return;
     html_section(&p->html, "failures", "what failed, and where",
@@ -224,7 +214,7 @@ static void put_failures(struct page *p)
                  "limit.");
     for (size_t i = 0; i < r->count; i++) {
         const struct result *one = &r->results[i];
-        if (!failed(one))
+        if (!result_failed(one))
             continue;
         const bool worst = stands_for_its_kernel(r, i);
         const bool draw = worst && one->picture && drawn < DRAWN;
@@ -252,7 +242,7 @@ static void put_not_run(struct page *p)
     bool any = false;
     for (size_t i = 0; i < p->r->count; i++) {
         const struct result *one = &p->r->results[i];
-        if (code_of(one) != EXIT_NOTHING_RAN)
+        if (verdict_get(one->verdict)->code != EXIT_NOTHING_RAN)
             continue;
         const size_t cases = report_cases_alike(p->r, i);
         if (cases == 0)

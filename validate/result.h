@@ -94,13 +94,16 @@ struct result {
     struct assay_distance build, recipe_distance, total;
     const struct quarantine_entry *known; /* or NULL */
     struct explanation *why; /* of a verdict that is not pass; or NULL */
-    struct sketch *rows; /* kept for a report that tells them; or NULL */
+    struct sketch *rows;     /* kept for a report that tells them; or NULL */
     struct picture *picture; /* the same for one that draws */
 };
 
 /* Takes what a sketch holds, which is empty then. ASSAY_MEMORY. */
 enum assay_status result_keep_rows(struct result *r, struct sketch *sketch,
                                    struct assay_error *err);
+
+/* Its kernel was wrong, crashed or hung: neither passed nor could not run. */
+bool result_failed(const struct result *r);
 
 /* Frees what the result owns. */
 void result_free(struct result *r);

@@ -234,11 +234,9 @@ static void look_into(const struct loaded *l, const struct candidate *candidate,
 {
     const struct explain_input in = { l->c, l->answer, candidate, sketch, r };
     struct assay_error err;
-    if (r->verdict != VERDICT_PASS && explain(&in, &r->why, &err) != ASSAY_OK) {
-        const size_t n = strlen(r->notes);
-        snprintf(r->notes + n, sizeof r->notes - n, "%snot looked into: %s",
-                 n ? "; " : "", err.text);
-    }
+    if (r->verdict != VERDICT_PASS && explain(&in, &r->why, &err) != ASSAY_OK)
+        text_append(r->notes, sizeof r->notes, "%snot looked into: %s",
+                    r->notes[0] ? "; " : "", err.text);
 }
 
 static enum assay_status judge_one(struct validate *v, const struct loaded *l,
