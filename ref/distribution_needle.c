@@ -47,6 +47,8 @@ static void needle_q_row(const struct draw *draw, const struct draw_operand *of,
     (void)context;
     for (int64_t c = 0; c < of->d; c++)
         x[c] = 0;
+    if (p->nk == 0)
+        return;
     look_for(draw, at, key, x);
     if (n > 0 && n < seen)
         look_for(draw, at, (key + n) % seen, x);
