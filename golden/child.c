@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "golden/child.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fenv.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "golden/clock.h"
+#include "golden/kin.h"
 #include "golden/term.h"
 
 /* A status that a kernel's own exit() is unlikely to give, so that the two
@@ -40,10 +40,10 @@ void child_unshare(void *memory, size_t bytes)
         munmap(memory, bytes + !bytes);
 }
 
-_Noreturn static void be_child(void (*work)(void *), void *context, int output,
-                               pid_t parent)
+void child_prepare(int parent)
 {
     const struct rlimit none = { 0, 0 };
+    sigset_t all;
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* it died before that took hold */
@@ -51,6 +51,14 @@ _Noreturn static void be_child(void (*work)(void *), void *context, int output,
     setrlimit(RLIMIT_CORE, &none);
     for (int s = 1; s < NSIG; s++)
         signal(s, SIG_DFL);
+    sigfillset(&all);
+    sigprocmask(SIG_UNBLOCK, &all, NULL);
+}
+
+_Noreturn static void be_child(void (*work)(void *), void *context, int output,
+                               pid_t parent)
+{
+    child_prepare(parent);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     fesetenv(FE_DFL_ENV);
@@ -75,61 +83,6 @@ static bool await(pid_t pid, double deadline, int *status)
         nanosleep(&nap, NULL);
         if (nap.tv_nsec < 10 * 1000 * 1000)
             nap.tv_nsec += nap.tv_nsec / 4;
-    }
-}
-
-enum { MAX_KIN = 256 };
-
-struct kin {
-    int pid[MAX_KIN];
-    int count;
-};
-
-/* The children that this process has now. */
-static struct kin kin_now(void)
-{
-    struct kin kin = { .count = 0 };
-    DIR *all = opendir("/proc");
-    for (struct dirent *d; all && (d = readdir(all)) && kin.count < MAX_KIN;) {
-        char path[300], state;
-        int pid = atoi(d->d_name), parent = 0;
-        if (pid <= 0)
-            continue;
-        snprintf(path, sizeof path, "/proc/%d/stat", pid);
-        FILE *f = fopen(path, "re");
-        if (f && fscanf(f, "%*d (%*[^)]) %c %d", &state, &parent) == 2 &&
-            parent == getpid())
-            kin.pid[kin.count++] = pid;
-        if (f)
-            fclose(f);
-    }
-    if (all)
-        closedir(all);
-    return kin;
-}
-
-static bool is_kin(const struct kin *kin, int pid)
-{
-    for (int i = 0; i < kin->count; i++)
-        if (kin->pid[i] == pid)
-            return true;
-    return false;
-}
-
-/* What a child left behind, whatever group or session it went to: orphans come
- * to us, for child_run() asked for them. Children from before are not ours to
- * end. */
-static void sweep(const struct kin *before)
-{
-    for (int found = 1, rounds = 0; found && rounds < 100; rounds++) {
-        struct kin now = kin_now();
-        found = 0;
-        for (int i = 0; i < now.count; i++)
-            if (!is_kin(before, now.pid[i])) {
-                found = 1;
-                kill(now.pid[i], SIGKILL);
-                waitpid(now.pid[i], NULL, 0);
-            }
     }
 }
 
@@ -158,7 +111,6 @@ enum assay_status child_run(void (*work)(void *), void *context,
     int status = 0, output = memfd_create("output of a kernel", MFD_CLOEXEC);
     pid_t parent = getpid();
     fflush(NULL);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
     const struct kin before = kin_now();
     *out = (struct child_outcome){ 0 };
     double start = seconds();
@@ -175,7 +127,7 @@ enum assay_status child_run(void (*work)(void *), void *context,
     bool ended = await(pid, start + timeout_s, &status);
     kill(-pid, SIGKILL);
     out->seconds = seconds() - start;
-    sweep(&before);
+    kin_end(&before);
     if (!ended) {
         out->end = CHILD_TIMED_OUT;
     } else if (WIFSIGNALED(status)) {

@@ -18,7 +18,7 @@ struct child_outcome {
     enum child_end end;
     int code; /* of exit or signal */
     double seconds;
-    char output[160]; /* the last line it printed on stdout or stderr */
+    char output[240]; /* the last line it printed on stdout or stderr */
 };
 
 /* Runs `work` in a child with default signals, no core file, the default
@@ -27,6 +27,10 @@ struct child_outcome {
 enum assay_status child_run(void (*work)(void *context), void *context,
                             double timeout_s, struct child_outcome *out,
                             struct assay_error *err);
+
+/* For a process just forked: a group of its own, default signals, no core
+ * file, and it dies with its parent. */
+void child_prepare(int parent);
 
 /* Memory that a child and its parent share, zeroed; child_unshare frees. */
 enum assay_status child_share(size_t bytes, void *out, struct assay_error *err);

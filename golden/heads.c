@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "assay/memory.h"
-#include "golden/safetensors.h"
+#include "golden/safetensors_write.h"
 #include "golden/term.h"
 
 struct head {
@@ -119,14 +119,6 @@ static enum assay_status part_sizes(const struct heads *h,
 static enum assay_status find_format(const struct heads *h, struct head *head,
                                      struct assay_error *err)
 {
-    static const struct {
-        enum assay_safetensors_dtype_id dtype;
-        enum assay_format_id format;
-    } known[] = {
-        { ASSAY_SAFETENSORS_BF16, ASSAY_BF16 },
-        { ASSAY_SAFETENSORS_F16, ASSAY_F16 },
-        { ASSAY_SAFETENSORS_F32, ASSAY_F32 },
-    };
     const struct assay_safetensors_tensor *q = head->part[0],
                                           *k = head->part[1],
                                           *v = head->part[2];
@@ -136,11 +128,9 @@ static enum assay_status find_format(const struct heads *h, struct head *head,
                           "of one type",
                           h->path, q->name, q->dtype->name, k->name,
                           k->dtype->name, v->name, v->dtype->name);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].dtype == q->dtype->id) {
-            head->format = assay_format_get(known[i].format);
-            return ASSAY_OK;
-        }
+    head->format = safetensors_float(q->dtype);
+    if (head->format)
+        return ASSAY_OK;
     return assay_fail(err, ASSAY_FORMAT,
                       "%s: %s is %s, heads are BF16, F16 or F32", h->path,
                       q->name, q->dtype->name);

@@ -16,7 +16,7 @@ golden_libgolden_la_SOURCES = \
 	golden/heads.c golden/heads.h golden/html.c golden/html.h \
 	golden/input.c golden/input.h golden/json.c golden/json.h \
 	golden/json_row.c golden/json_row.h golden/limits.c \
-	golden/limits.h golden/made.c golden/made.h golden/names.c \
+	golden/kin.c golden/kin.h golden/limits.h golden/made.c golden/made.h golden/names.c \
 	golden/names.h golden/npy.c golden/npy.h golden/npy_header.c \
 	golden/npy_type.def golden/plot.c golden/plot.h \
 	golden/plot_cells.c golden/plot_points.c golden/plot_script.h \
@@ -29,13 +29,15 @@ golden_libgolden_la_SOURCES = \
 	golden/run_json.h golden/run_layout.c golden/run_layout.h \
 	golden/run_row.def golden/safetensors.c golden/safetensors.h \
 	golden/safetensors_dtype.def golden/safetensors_header.c \
-	golden/safetensors_header.h golden/select.c golden/select.h \
+	golden/safetensors_header.h golden/safetensors_write.c \
+	golden/safetensors_write.h golden/select.c golden/select.h \
 	golden/set.h golden/set_file.h golden/set_layout.h \
 	golden/set_open.c golden/set_read.c golden/set_size.def \
 	golden/set_write.c golden/sheet.c golden/sheet.h golden/show_run.c \
 	golden/show_run.h golden/sketch.c golden/sketch.h golden/source.c \
 	golden/source.h golden/stored.c golden/stored.h \
 	golden/stored_kind.def golden/stored_part.c golden/svg.c \
+	golden/temp_folder.c golden/temp_folder.h \
 	golden/svg.h golden/temp_file.c golden/temp_file.h golden/term.c \
 	golden/term.h golden/topic.c golden/topic.def golden/topic.h \
 	golden/utf8.c golden/utf8.h golden/verb.c golden/verb.h \

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += validate/libvalidate.la
 validate_libvalidate_la_SOURCES = \
-	validate/buffers.c validate/buffers.h validate/compare.c \
+	validate/answer_file.c validate/buffers.c validate/buffers.h \
+	validate/case_file.c validate/case_file.h \
+	validate/command_line.c validate/command_line.h \
+	validate/command_value.def validate/compare.c \
 	validate/compare.h validate/compare_figure.def \
 	validate/compare_html.c validate/compare_report.c \
 	validate/compare_report.h validate/device.c validate/device.h \
 	validate/doctor.c validate/doctor.def validate/doctor.h \
 	validate/doctor_offset.def validate/doctor_predict.c \
 	validate/doctor_predict.h validate/driver.c \
-	validate/driver.def validate/driver.h validate/driver_module.c \
+	validate/driver.def validate/driver.h validate/driver_command.c \
+	validate/driver_module.c \
 	validate/edit.c validate/edit.h \
 	validate/explain.c validate/explain.h validate/gate.def \
 	validate/gates.c validate/gates.h validate/gates_rows.c \
@@ -25,7 +29,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/mutation.def validate/mutation.h validate/pattern.def \
 	validate/picture.c validate/picture.h validate/prove.c \
 	validate/prove.h validate/prove_html.c validate/prove_limits.c \
-	validate/prove_report.c validate/prove_report.h \
+	validate/program.c validate/program.h validate/prove_report.c \
+	validate/prove_report.h \
 	validate/quarantine.c validate/quarantine.h validate/record.c \
 	validate/record.h validate/report.c validate/report.def \
 	validate/report.h validate/report_csv.c validate/report_draw.c \
@@ -35,7 +40,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/report_limits.c \
 	validate/report_junit.c validate/report_reasons.c \
 	validate/report_table.c validate/result.h validate/run_case.c \
-	validate/run_case.h validate/topics.c validate/topics.h \
+	validate/run_case.h validate/served.c validate/served.h \
+	validate/topics.c validate/topics.h \
 	validate/verb_compare.c validate/verb_judge.c \
 	validate/verb_prove.c validate/verb_validate.c \
 	validate/verdict.def

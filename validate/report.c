@@ -218,7 +218,9 @@ size_t report_repeat(const struct report *r, const struct result *one,
         argv[n++] = out->driver;
         argv[n++] = r->driver_option;
     }
-    if (one->kernel[0]) {
+    /* a program has one kernel, which it names itself */
+    if (one->kernel[0] && r->driver != DRIVER_EXEC &&
+        r->driver != DRIVER_SERVE) {
         argv[n++] = "--kernel";
         select_quote(one->kernel, out->kernel, sizeof out->kernel);
         argv[n++] = out->kernel;

@@ -205,7 +205,7 @@ static void work(void *context)
 static void explain(const struct shared *s, const struct child_outcome *end,
                     struct result *result)
 {
-    char how[256];
+    char how[300];
     if (end->end != CHILD_RETURNED) {
         child_describe(end, how, sizeof how);
         result->verdict =

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "validate/served.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "golden/clock.h"
+#include "golden/json.h"
+#include "golden/term.h"
+
+/* Whether a line is an answer. */
+static bool read_answer(const char *line, size_t n, struct served_answer *out)
+{
+    static const char *const words[] = { "ok", "unsupported", "failed" };
+    json_t *root = json_loadb(line, n, 0, NULL);
+    const char *status = json_string_value(json_object_get(root, "status")),
+               *reason = json_string_value(json_object_get(root, "reason"));
+    bool found = false;
+    for (int i = 0; status && i < 3; i++)
+        if (strcmp(status, words[i]) == 0) {
+            out->end = (enum served_end)i;
+            found = true;
+        }
+    if (found) {
+        snprintf(out->reason, sizeof out->reason, "%s",
+                 reason && *reason ? reason : "no reason given");
+        term_plain(out->reason);
+    }
+    json_decref(root);
+    return found;
+}
+
+static void end_line(struct served *s)
+{
+    struct tail *tail = &s->program.tail[0];
+    if (s->answer && !s->answered && read_answer(s->line, s->n, s->answer)) {
+        s->answered = true;
+    } else if (s->n) {
+        tail_add(tail, s->line, s->n);
+        tail_add(tail, "\n", 1);
+    }
+    s->n = 0;
+}
+
+/* A line that is too long for an answer is taken in pieces. */
+static void hear(void *context, const char *bytes, size_t n)
+{
+    struct served *s = context;
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] != '\n')
+            s->line[s->n++] = bytes[i];
+        if (bytes[i] == '\n' || s->n == SERVED_LINE)
+            end_line(s);
+    }
+}
+
+static enum assay_status start(struct served *s, const char *line,
+                               struct assay_error *err)
+{
+    s->program.hear = hear;
+    s->program.context = s;
+    s->n = 0;
+    return program_start(&s->program, line, true, err);
+}
+
+static char *request(const char *in, const char *out)
+{
+    json_t *root = json_object();
+    json_object_set_new(root, "in", json_text(in));
+    json_object_set_new(root, "out", json_text(out));
+    char *text = json_dumps(root, JSON_COMPACT), *line = NULL;
+    json_decref(root);
+    if (text && asprintf(&line, "%s\n", text) < 0)
+        line = NULL;
+    free(text);
+    return line;
+}
+
+/* A pipe that nobody reads any more must not end us. False: it took nothing. */
+static bool tell(const struct program *p, const char *line)
+{
+    const struct sigaction ignore = { .sa_handler = SIG_IGN };
+    struct sigaction old;
+    const size_t n = strlen(line);
+    sigaction(SIGPIPE, &ignore, &old);
+    const ssize_t m = write(p->in, line, n);
+    sigaction(SIGPIPE, &old, NULL);
+    return m == (ssize_t)n;
+}
+
+static void listen_until(struct served *s, double until)
+{
+    while (!s->answered && program_listen(&s->program, until) &&
+           seconds() < until)
+        ;
+}
+
+/* The program runs. */
+static void ask(struct served *s, const char *text, double until,
+                struct served_answer *answer)
+{
+    enum { PATIENCE_S = 1 };
+    s->program.start = seconds(); /* of the case */
+    s->program.tail[0].n = s->program.tail[1].n = 0;
+    s->answer = answer;
+    s->answered = false;
+    const bool told = tell(&s->program, text);
+    const double soon = seconds() + PATIENCE_S;
+    listen_until(s, told || until < soon ? until : soon);
+    s->answer = NULL;
+    if (s->answered)
+        return;
+    program_stop(&s->program, &answer->child);
+    answer->end = !told && answer->child.end == CHILD_TIMED_OUT ? SERVED_DEAF
+                                                                : SERVED_ENDED;
+}
+
+static bool went_in_peace(const struct served_answer *a)
+{
+    return a->end == SERVED_ENDED && a->child.end == CHILD_EXITED &&
+           a->child.code == 0;
+}
+
+enum assay_status served_ask(struct served *s, const char *line, const char *in,
+                             const char *out, double timeout_s,
+                             const struct served_listener *listener,
+                             struct served_answer *answer,
+                             struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    char *text = request(in, out);
+    if (!text)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a request");
+    for (bool again = true; again && st == ASSAY_OK;) {
+        *answer = (struct served_answer){ 0 };
+        again = s->program.pid != 0;
+        if (again) /* lines from before are no answer to what is asked now */
+            program_listen(&s->program, 0);
+        else if ((st = start(s, line, err)) == ASSAY_OK)
+            listener->started(listener->context, s->program.pid);
+        if (st == ASSAY_OK)
+            ask(s, text, seconds() + timeout_s, answer);
+        again = again && went_in_peace(answer);
+    }
+    free(text);
+    return st;
+}
+
+void served_stop(struct served *s)
+{
+    enum { PATIENCE_S = 2 };
+    struct child_outcome ignored;
+    if (!s->program.pid)
+        return;
+    const double until = seconds() + PATIENCE_S;
+    close(s->program.in);
+    s->program.in = -1;
+    while (program_listen(&s->program, until) && seconds() < until)
+        ;
+    program_stop(&s->program, &ignored);
+}
