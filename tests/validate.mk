@@ -22,7 +22,7 @@ tests_check_mutation_CFLAGS = $(tests_cflags)
 tests_check_mutation_LDADD = validate/libvalidate.la $(tests_golden)
 
 program_tests = \
-	tests/escapes.test tests/faulty.test tests/forms.test \
+	tests/command.test tests/escapes.test tests/faulty.test tests/forms.test \
 	tests/hygiene.test tests/own_kernel.test tests/prove.test \
 	tests/readme.test tests/recipes.test tests/shapes.test \
 	tests/limits.test tests/record.test tests/report.test tests/explain.test
@@ -53,3 +53,9 @@ tests_make_proof_SOURCES = tests/make_proof.c
 tests_make_proof_CPPFLAGS = $(AM_CPPFLAGS)
 tests_make_proof_LDADD = validate/libvalidate.la golden/libgolden.la \
 	ref/libref.la
+
+check_PROGRAMS += tests/outside
+tests_outside_SOURCES = tests/outside.c
+tests_outside_CPPFLAGS = $(AM_CPPFLAGS)
+tests_outside_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(JANSSON_CFLAGS)
+tests_outside_LDADD = golden/libgolden.la ref/libref.la
