@@ -246,6 +246,14 @@ enum assay_status h5_write_text(const char *path, hid_t at, const char *name,
     return st;
 }
 
+enum assay_status h5_replace_text(const char *path, hid_t at, const char *name,
+                                  const char *text, struct assay_error *err)
+{
+    if (h5_has_attribute(at, name) && H5Adelete(at, name) < 0)
+        return h5_fail(err, path, name);
+    return h5_write_text(path, at, name, text, err);
+}
+
 enum assay_status h5_write_int(const char *path, hid_t at, const char *name,
                                int64_t value, struct assay_error *err)
 {

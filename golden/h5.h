@@ -63,6 +63,9 @@ void h5_free_names(char **names, size_t count);
  * read is the caller's to free(). */
 enum assay_status h5_write_text(const char *path, hid_t at, const char *name,
                                 const char *text, struct assay_error *err);
+/* The same in place of one that may be there. */
+enum assay_status h5_replace_text(const char *path, hid_t at, const char *name,
+                                  const char *text, struct assay_error *err);
 enum assay_status h5_write_int(const char *path, hid_t at, const char *name,
                                int64_t value, struct assay_error *err);
 enum assay_status h5_write_real(const char *path, hid_t at, const char *name,

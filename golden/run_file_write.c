@@ -216,8 +216,7 @@ enum assay_status run_file_add(struct run_file_writer *w,
         (st = h5_write_real(path, group, "seconds", r->seconds, err)) ==
             ASSAY_OK &&
         (st = h5_write_int(path, group, "ran", r->ran, err)) == ASSAY_OK &&
-        r->ran &&
-        (st = write_sketch(path, group, &r->sketch, err)) == ASSAY_OK)
+        r->ran && (st = write_sketch(path, group, &r->sketch, err)) == ASSAY_OK)
         st = explanation_write(path, group, r->why, err);
     if (st == ASSAY_OK)
         st = stored_flush(&w->stored, err);
@@ -225,6 +224,18 @@ enum assay_status run_file_add(struct run_file_writer *w,
     w->stored.count++;
     return st == ASSAY_OK ? st
                           : assay_fail_in(err, st, "case %s", r->case_name);
+}
+
+enum assay_status run_file_tell_module(struct run_file_writer *w,
+                                       const char *build, const char *device,
+                                       struct assay_error *err)
+{
+    const char *path = w->stored.file.final;
+    enum assay_status st =
+        h5_replace_text(path, w->stored.members, "module_build", build, err);
+    return st == ASSAY_OK ? h5_replace_text(path, w->stored.members,
+                                            "module_device", device, err)
+                          : st;
 }
 
 enum assay_status run_file_commit(struct run_file_writer *w,

@@ -317,10 +317,12 @@ static void leaves_junk(struct job *j)
     strcat(path, "/more");
     fclose(fopen(path, "w"));
 }
-static void closes_stdin(struct job *j)
+/* Answers once, and lives on without a stdin. */
+static bool is_deaf;
+static void deaf(struct job *j)
 {
     (void)j;
-    close(STDIN_FILENO);
+    is_deaf = true;
 }
 /* Before an answer, and more answers than one. */
 static void talks(struct job *j)
@@ -364,7 +366,7 @@ static const struct way {
     { "writes-in", writes_in, AFTER },
     { "daemon", leaves_a_daemon, AFTER },
     { "junk", leaves_junk, AFTER },
-    { "closes-stdin", closes_stdin, AFTER },
+    { "deaf", deaf, AFTER },
     { "talks", talks, BEFORE },
 };
 
@@ -418,6 +420,10 @@ static int serve(const struct way *way, const char *once)
         printf("{\"status\": \"ok\"}\n");
         fflush(stdout);
         json_decref(root);
+        if (is_deaf) {
+            close(STDIN_FILENO);
+            hang();
+        }
     }
     return 0;
 }

@@ -37,17 +37,16 @@ static void guard(void *context, int group)
     temp_folder_guard(&((struct command *)context)->folder, group);
 }
 
-/* A shell tells a signal of what it ran as a status. */
+/* A shell tells a signal that ended what it ran as a status. */
 static void describe(const struct child_outcome *end, char *text, size_t size)
 {
-    const int number = end->code - 128;
-    const char *name = end->end == CHILD_EXITED && number > 0 && number < 65
-                           ? strsignal(number)
-                           : NULL;
-    child_describe(end, text, size);
-    if (name)
-        text_append(text, size, " (in a shell: killed by signal %d, %s)",
-                    number, name);
+    enum { BASE = 128, SIGNALS = 31 };
+    struct child_outcome o = *end;
+    if (o.end == CHILD_EXITED && o.code > BASE && o.code <= BASE + SIGNALS) {
+        o.end = CHILD_KILLED;
+        o.code -= BASE;
+    }
+    child_describe(&o, text, size);
 }
 
 /* It came to an end without an answer, or in exec by it. */

@@ -144,8 +144,9 @@ static const struct argp argp = {
     keys,
     parse,
     "SET.h5",
-    "Runs the kernels of a module on the cases of a golden set, each in a "
-    "child process, and judges what they leave. Three distances are told: "
+    "Runs the kernels of a module, or the kernel that a program runs, on the "
+    "cases of a golden set, each in a child process, and judges what they "
+    "leave. Three distances are told: "
     "build (kernel - emulated recipe) decides; recipe (emulated - exact) says "
     "what the recipe costs; total (kernel - exact) is what public checks "
     "see.\v"
@@ -156,10 +157,15 @@ static const struct argp argp = {
 #define ASSAY_REPORT(name, begin, one, end, about) "  " name ": " about "\n"
 #include "validate/report.def"
 #undef ASSAY_REPORT
+    "\nIn the line of --exec:\n"
+#define COMMAND_VALUE(id, name, about) "  {" name "}: " about "\n"
+#include "validate/command_value.def"
+#undef COMMAND_VALUE
     "\nExample:\n"
     "  assay validate heads.h5\n"
     "  assay validate heads.h5 --module ./mykernel.so --recipe e4m3 "
     "--format json -o run.json\n"
+    "  assay validate heads.h5 --exec 'python3 run.py {in} {out}'\n"
     "  assay validate heads.h5 -o run.h5",
     children,
     NULL,
@@ -482,11 +488,19 @@ static enum assay_status begin_record(struct validate *v,
                : ASSAY_OK;
 }
 
+/* A program tells where it ran when it has run. */
 static enum assay_status end_record(struct validate *v, struct assay_error *err)
 {
+    const struct driver_info *info = v->driver.info;
     struct run_file_writer *w = v->record;
+    if (!w)
+        return ASSAY_OK;
+    enum assay_status st =
+        run_file_tell_module(w, info->build, info->where, err);
+    if (st != ASSAY_OK)
+        return st;
     v->record = NULL;
-    return w ? run_file_commit(w, err) : ASSAY_OK;
+    return run_file_commit(w, err);
 }
 
 static enum assay_status begin_report(struct validate *v,
