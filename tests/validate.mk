@@ -2,7 +2,8 @@
 # Tests of validate/ and of the program as a whole.
 check_programs_validate = \
 	tests/check_judge tests/check_gates tests/check_child \
-	tests/check_doctor tests/check_locate tests/check_mutation
+	tests/check_command tests/check_doctor tests/check_locate \
+	tests/check_mutation
 tests_check_judge_SOURCES = tests/check_judge.c tests/check_assay.c
 tests_check_judge_CPPFLAGS = $(tests_cppflags)
 tests_check_judge_CFLAGS = $(tests_cflags)
@@ -15,6 +16,11 @@ tests_check_child_SOURCES = tests/check_child.c tests/check_assay.c
 tests_check_child_CPPFLAGS = $(tests_cppflags)
 tests_check_child_CFLAGS = $(tests_cflags)
 tests_check_child_LDADD = validate/libvalidate.la $(tests_golden)
+
+tests_check_command_SOURCES = tests/check_command.c tests/check_assay.c
+tests_check_command_CPPFLAGS = $(tests_cppflags)
+tests_check_command_CFLAGS = $(tests_cflags)
+tests_check_command_LDADD = validate/libvalidate.la $(tests_golden)
 
 tests_check_mutation_SOURCES = tests/check_mutation.c tests/check_assay.c
 tests_check_mutation_CPPFLAGS = $(tests_cppflags)
