@@ -147,22 +147,21 @@ static enum assay_status read_lse(const struct reading *r, int64_t rows,
 
 /* The gates allow for the rounding of the recipe's own output format. */
 static void note_format(const struct reading *r, const struct driver_run *run,
-                        char *notes, size_t size)
+                        struct answer_facts *facts)
 {
     const struct assay_format *is = safetensors_float(r->o->dtype),
                               *should = assay_format_get(
                                   run->answer->recipe->out_format);
     if (is != should)
-        text_append(notes, size,
-                    "%so is %s and judged as it is, the recipe's "
-                    "output is %s",
-                    notes[0] ? "; " : "", is->name, should->name);
+        snprintf(facts->note, sizeof facts->note,
+                 "o is %s and judged as it is, the recipe's output is %s",
+                 is->name, should->name);
 }
 
 enum assay_status answer_file_read(const char *path, const struct driver_run *r,
                                    struct candidate *out,
-                                   struct answer_facts *facts, char *notes,
-                                   size_t notes_bytes, struct assay_error *err)
+                                   struct answer_facts *facts,
+                                   struct assay_error *err)
 {
     const struct assay_problem *p = &r->c->problem;
     struct reading reading = { .err = err };
@@ -179,7 +178,7 @@ enum assay_status answer_file_read(const char *path, const struct driver_run *r,
     if (st == ASSAY_OK)
         st = read_lse(&reading, assay_problem_rows(p), out);
     if (st == ASSAY_OK)
-        note_format(&reading, r, notes, notes_bytes);
+        note_format(&reading, r, facts);
     assay_safetensors_close(reading.file);
     return st;
 }

@@ -39,13 +39,14 @@ void case_file_free(struct case_file *file);
 struct answer_facts {
     char kernel[64], device[64], build[256], softmax_form[32];
     double seconds; /* 0: not said */
+    char note[96];  /* ours, on its o */
 };
 
 /* Reads an answer, which is taken to be hostile. ASSAY_MEMORY is ours; with any
  * other failure there is no answer, and the sentence says why. */
 enum assay_status answer_file_read(const char *path, const struct driver_run *r,
                                    struct candidate *out,
-                                   struct answer_facts *facts, char *notes,
-                                   size_t notes_bytes, struct assay_error *err);
+                                   struct answer_facts *facts,
+                                   struct assay_error *err);
 
 #endif

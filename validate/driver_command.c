@@ -67,13 +67,22 @@ static void ended(const struct command *c, const struct child_outcome *end,
     snprintf(r->reason, sizeof r->reason, "the program%s %.300s", when, how);
 }
 
+/* Of repeated runs each may have the same to say. */
+static void add_note(struct result *r, const char *text)
+{
+    if (!strstr(r->notes, text))
+        text_append(r->notes, sizeof r->notes, "%s%s", r->notes[0] ? "; " : "",
+                    text);
+}
+
 static void note_left(const struct command *c, struct result *r)
 {
     const int left = c->served.program.left;
+    char text[64];
+    snprintf(text, sizeof text, "it left %d process%s running, ended now", left,
+             left == 1 ? "" : "es");
     if (left)
-        text_append(r->notes, sizeof r->notes,
-                    "%sit left %d process%s running, ended now",
-                    r->notes[0] ? "; " : "", left, left == 1 ? "" : "es");
+        add_note(r, text);
 }
 
 static enum assay_status run_exec(struct command *c, const struct driver_run *r,
@@ -189,9 +198,9 @@ static enum assay_status read_back(struct command *c,
     struct answer_facts facts;
     struct assay_error why;
     bool gone;
-    enum assay_status st = answer_file_read(
-        c->out, r, out, &facts, result->notes, sizeof result->notes, &why);
+    enum assay_status st = answer_file_read(c->out, r, out, &facts, &why);
     take_facts(c, &facts, result);
+    add_note(result, facts.note);
     if (st == ASSAY_MEMORY)
         return assay_fail(err, st, "%s", why.text);
     if (st != ASSAY_OK) {
@@ -209,9 +218,7 @@ static enum assay_status read_back(struct command *c,
     *ran = true;
     out->input_bytes = case_file_changed(file, &gone);
     if (gone)
-        text_append(result->notes, sizeof result->notes,
-                    "%sthe program removed its input file",
-                    result->notes[0] ? "; " : "");
+        add_note(result, "the program removed its input file");
     return ASSAY_OK;
 }
 
