@@ -736,7 +736,6 @@ int main(void)
 {
     Suite *suite = suite_create("doctor");
     TCase *t = tcase_create("doctor");
-    tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, formulas_are_named, 0, N_PLANTS * WARDS);
     tcase_add_test(t, figures_are_right);
     tcase_add_loop_test(t, scales_are_named, 0, 7 * WARDS);

@@ -1102,7 +1102,6 @@ int main(void)
     const int n_shapes = sizeof shapes / sizeof *shapes;
     Suite *suite = suite_create("locate");
     TCase *t = tcase_create("locate");
-    tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, fault_is_named, 0, n_faults);
     tcase_add_loop_test(t, key_fault_is_named, 0, n_keys);
     tcase_add_loop_test(t, noise_names_no_keys, 0, n_shapes);

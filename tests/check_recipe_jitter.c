@@ -477,7 +477,6 @@ int main(void)
 {
     Suite *suite = suite_create("recipe jitter");
     TCase *c = tcase_create("jitter");
-    tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, jitter_changes_no_answer, 0,
                         ASSAY_RECIPES * ASSAY_SOFTMAXES);
     tcase_add_loop_test(c, boundaries_are_known, 0, 2);

@@ -628,7 +628,6 @@ int main(void)
     TCase *tests = tcase_create("run file");
     made_enter();
     tcase_add_checked_fixture(tests, setup, NULL);
-    tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, comes_back, 0, RESULTS);
     tcase_add_test(tests, facts_come_back);
     tcase_add_test(tests, abandoned_leaves_the_old_file);

@@ -809,7 +809,6 @@ int main(void)
     TCase *c = tcase_create("bad");
     suite_add_tcase(s, c);
     tcase_add_checked_fixture(c, setup, NULL);
-    tcase_set_timeout(c, 30);
     tcase_add_test(c, one_byte);
     tcase_add_test(c, one_attribute);
     tcase_add_test(c, an_object_more);
