@@ -115,13 +115,26 @@ static void try_all(void *path)
     run_file_close(run);
 }
 
-enum assay_status run_file_open(const char *path, struct run_file **out,
-                                struct assay_error *err)
+enum assay_status run_file_open_unchecked(const char *path,
+                                          struct run_file **out,
+                                          struct assay_error *err)
 {
     *out = NULL;
     h5_init();
     enum assay_status st = stored_survives(path, try_all, err);
     return st == ASSAY_OK ? open_here(path, out, err) : st;
+}
+
+enum assay_status run_file_open(const char *path, struct run_file **out,
+                                struct assay_error *err)
+{
+    enum assay_status st = run_file_open_unchecked(path, out, err);
+    if (st == ASSAY_OK &&
+        (st = stored_check_content(&(*out)->stored, err)) != ASSAY_OK) {
+        run_file_close(*out);
+        *out = NULL;
+    }
+    return st;
 }
 
 size_t run_file_count(const struct run_file *run)
