@@ -120,14 +120,11 @@ static enum assay_status write_results(const struct judging_run *j,
                                        const struct report *report,
                                        struct assay_error *err)
 {
-    struct report_file file = { j->o->format, j->o->out, NULL };
+    struct report_file file = { .format = j->o->format, .path = j->o->out };
     enum assay_status st = report_file_begin(&file, report, err);
     for (size_t i = 0; st == ASSAY_OK && i < j->count; i++)
-        st = report_file_one(&file, report, &j->results[i], err);
-    if (st == ASSAY_OK)
-        st = report_file_end(&file, report, err);
-    report_file_close(&file);
-    return st;
+        report_file_one(&file, report, &j->results[i]);
+    return st == ASSAY_OK ? report_file_end(&file, report, err) : st;
 }
 
 static enum assay_status write_report(struct judging_run *j, int *code,
