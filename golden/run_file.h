@@ -17,6 +17,12 @@ struct run_facts {
 #undef RUN_FACT
 };
 
+/* What was known of a failure when it was recorded; HACKING.md, quarantine. */
+struct run_known {
+    const char *tracker, *reason, *date;
+    const char *verdict; /* that it is known for; NULL: any that is not pass */
+};
+
 /* One result; writing, texts are the caller's. */
 struct run_result {
     const char *case_name;
@@ -29,6 +35,7 @@ struct run_result {
     bool ran; /* there is a sketch */
     struct sketch sketch;
     struct explanation *why; /* of a wrong one; or NULL */
+    struct run_known known;  /* tracker NULL: nothing */
 };
 
 /* -- writing; as sets are -- */
@@ -49,6 +56,9 @@ void run_file_abandon(struct run_file_writer *w);
 
 /* -- reading -- */
 struct run_file;
+
+/* Whether a file says that it is one. */
+bool run_file_is(const char *path);
 
 /* Checks format, version, facts, that every result is there, and the content
  * hash; rows are checked where they are read. */

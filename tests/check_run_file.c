@@ -37,6 +37,7 @@ static const struct run_facts facts = {
     .module_device = "host",
     .module_option = "m.so",
     .timeout_option = NULL,
+    .quarantine_option = "known.json",
     .repeat = "3",
     .limits_set = "{}",
     .limits_file = NULL,
