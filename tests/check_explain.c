@@ -173,7 +173,8 @@ static void teardown(void)
 static const struct explain_input *input(void)
 {
     static struct explain_input in;
-    in = (struct explain_input){ &c, &answer, &candidate, &sketch, &result };
+    in = (struct explain_input){ &c,         &answer, &exact,
+                                 &candidate, &sketch, &result };
     return &in;
 }
 

@@ -68,6 +68,7 @@ static void setup(void)
 {
     static const struct run_facts facts = { .set = "s",
                                             .set_content_hash = "h",
+                                            .driver = "module",
                                             .module = "m",
                                             .module_name = "m",
                                             .module_build = "b",
@@ -143,7 +144,7 @@ static void close_bad(hid_t file, hid_t group)
 /* All that reports do with what was read. */
 static void tell(const struct explanation *e)
 {
-    struct explained_line lines[2];
+    struct explained_line lines[EXPLAINED_LINES];
     struct heat heat;
     FILE *nowhere = fopen("/dev/null", "w");
     json_t *json = report_explanation_json(e);
