@@ -32,15 +32,15 @@ golden_libgolden_la_SOURCES = \
 	golden/safetensors_header.h golden/select.c golden/select.h \
 	golden/set.h golden/set_file.h golden/set_layout.h \
 	golden/set_open.c golden/set_read.c golden/set_size.def \
-	golden/set_write.c golden/sheet.c golden/sheet.h golden/show_run.c \
-	golden/show_run.h golden/sketch.c golden/sketch.h golden/source.c \
+	golden/set_write.c golden/sheet.c golden/sheet.h golden/show_set.c \
+	golden/show_set.h golden/sketch.c golden/sketch.h golden/source.c \
 	golden/source.h golden/stored.c golden/stored.h \
 	golden/stored_kind.def golden/stored_part.c golden/svg.c \
 	golden/svg.h golden/temp_file.c golden/temp_file.h golden/term.c \
 	golden/term.h golden/topic.c golden/topic.def golden/topic.h \
 	golden/utf8.c golden/utf8.h golden/verb.c golden/verb.h \
 	golden/verb_audit.c golden/verb_bench.c golden/verb_cast.c \
-	golden/verb_generate.c golden/verb_list.c golden/verb_show.c \
+	golden/verb_generate.c golden/verb_list.c \
 	golden/verb_verify.c verb.def
 golden_libgolden_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(HDF5_CFLAGS) \
 	$(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)

@@ -2,7 +2,9 @@
 # Tests of validate/ and of the program as a whole.
 check_programs_validate = \
 	tests/check_judge tests/check_gates tests/check_child \
-	tests/check_doctor tests/check_locate tests/check_mutation
+	tests/check_doctor tests/check_explain tests/check_explanation \
+	tests/check_locate \
+	tests/check_mutation
 tests_check_judge_SOURCES = tests/check_judge.c tests/check_assay.c
 tests_check_judge_CPPFLAGS = $(tests_cppflags)
 tests_check_judge_CFLAGS = $(tests_cflags)
@@ -53,3 +55,19 @@ tests_make_proof_SOURCES = tests/make_proof.c
 tests_make_proof_CPPFLAGS = $(AM_CPPFLAGS)
 tests_make_proof_LDADD = validate/libvalidate.la golden/libgolden.la \
 	ref/libref.la
+
+# memory that runs out where the test says
+tests_check_explain_SOURCES = tests/check_explain.c tests/check_assay.c
+tests_check_explain_CPPFLAGS = $(tests_cppflags)
+tests_check_explain_CFLAGS = $(tests_cflags)
+tests_check_explain_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
+	-Wl,--wrap=posix_memalign,--wrap=free
+tests_check_explain_LDADD = validate/libvalidate.la $(tests_golden)
+
+tests_check_explanation_SOURCES = tests/check_explanation.c tests/made_set.c \
+	tests/check_assay.c
+tests_check_explanation_CPPFLAGS = $(tests_cppflags)
+tests_check_explanation_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS) \
+	$(JANSSON_CFLAGS)
+tests_check_explanation_LDADD = validate/libvalidate.la $(tests_golden) \
+	$(HDF5_LIBS) $(JANSSON_LIBS)

@@ -15,6 +15,7 @@
 #include "golden/verb.h"
 #include "validate/gates.h"
 #include "validate/picture.h"
+#include "validate/quarantine.h"
 
 static const struct verdict_row verdicts[] = {
 #define ASSAY_VERDICT(id, name, code) { name, code },
@@ -90,6 +91,9 @@ void result_free(struct result *r)
     r->why = NULL;
     picture_free(r->picture);
     r->picture = NULL;
+    quarantine_entry_free(r->recorded);
+    free(r->recorded);
+    r->recorded = NULL;
     free(r->case_name);
     assay_free(r->heads_gates);
     r->case_name = NULL;

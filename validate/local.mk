@@ -36,9 +36,10 @@ validate_libvalidate_la_SOURCES = \
 	validate/report_limits.c \
 	validate/report_junit.c validate/report_reasons.c \
 	validate/report_table.c validate/result.h validate/run_case.c \
-	validate/run_case.h validate/topics.c validate/topics.h \
+	validate/run_case.h validate/show_run.c validate/show_run.h \
+	validate/topics.c validate/topics.h \
 	validate/verb_compare.c validate/verb_judge.c \
-	validate/verb_prove.c validate/verb_validate.c \
+	validate/verb_prove.c validate/verb_show.c validate/verb_validate.c \
 	validate/verdict.def
 validate_libvalidate_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DASSAY_MODULE_DIR='"$(moduledir)"'

@@ -29,6 +29,7 @@ enum assay_status record_begin(const char *path, const struct report *report,
         .driver = driver_get(report->driver)->name,
         .driver_option = report->driver_option,
         .timeout_option = report->timeout_option,
+        .quarantine_option = report->quarantine_option,
         .repeat = repeat,
         .limits_set = limits->set.text,
         .limits_file = limits->file.text,
@@ -63,6 +64,9 @@ enum assay_status record_add(struct run_file_writer *w, const struct result *r,
     };
     if (sketch)
         one.sketch = *sketch;
+    if (r->known)
+        one.known = (struct run_known){ r->known->tracker, r->known->reason,
+                                        r->known->date, r->known->verdict };
     return run_file_add(w, &one, err);
 }
 
@@ -111,6 +115,21 @@ static enum assay_status fill(const struct run_result *from, struct result *out,
     return record_verdict(from, &out->verdict, err);
 }
 
+static enum assay_status find_known(const struct run_result *from,
+                                    const struct quarantine *quarantine,
+                                    struct result *out, struct assay_error *err)
+{
+    if (quarantine)
+        out->known = quarantine_find(quarantine, out);
+    if (quarantine || !from->known.tracker)
+        return ASSAY_OK;
+    enum assay_status st =
+        quarantine_recorded(&from->known, &out->recorded, err);
+    if (st == ASSAY_OK && quarantine_fits(out->recorded, out))
+        out->known = out->recorded;
+    return st;
+}
+
 enum assay_status record_judge(const struct run_file *run, size_t i,
                                const struct limits *limits,
                                const struct quarantine *quarantine,
@@ -137,8 +156,8 @@ enum assay_status record_judge(const struct run_file *run, size_t i,
             st = result_keep_rows(out, &from.sketch, err);
     }
     if (st == ASSAY_OK)
-        out->known = quarantine_find(quarantine, out);
-    else
+        st = find_known(&from, quarantine, out, err);
+    if (st != ASSAY_OK)
         st = assay_fail_in(err, st, "%s", run_file_path(run));
     run_result_free(&from);
     return st;
@@ -165,6 +184,7 @@ enum assay_status record_report(const struct run_file *run,
                             .set_hash = facts->set_content_hash,
                             .driver_option = facts->driver_option,
                             .timeout_option = facts->timeout_option,
+                            .quarantine_option = facts->quarantine_option,
                             .limits = limits,
                             .runs = facts->repeat ? atol(facts->repeat) : 1,
                             .again = true,

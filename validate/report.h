@@ -153,20 +153,27 @@ void report_coverage(const struct report *r, FILE *out);
 void report_reasons(const struct report *r, bool markdown, FILE *out);
 
 /* -- where a report goes -- */
+#define REPORT_PART ".part" /* of the name of lines that are no report yet */
 struct report_file {
     const struct report_format *format;
     const char *path; /* NULL: stdout, where errors are verb_end's */
     FILE *out;        /* while kernels run; NULL: not open */
+    const char *at;   /* path or part: where `out` writes */
+    char part[PATH_MAX];
+    struct assay_error lost; /* why the rest is not written; ASSAY_OK: it is */
 };
-/* A format that is written while kernels run goes straight to its file; any
- * other appears whole or not at all. ASSAY_FILE. */
+/* A format that is written while kernels run goes line by line to `path`.part,
+ * which takes the name of `path` at the end; any other appears whole or not at
+ * all. Either way the old file stays until the new one is whole. ASSAY_FILE. */
 enum assay_status report_file_begin(struct report_file *file,
                                     const struct report *r,
                                     struct assay_error *err);
-enum assay_status report_file_one(struct report_file *file,
-                                  const struct report *r,
-                                  const struct result *one,
-                                  struct assay_error *err);
+/* A line that cannot be written ends the lines and not the run: the end tells.
+ */
+void report_file_one(struct report_file *file, const struct report *r,
+                     const struct result *one);
+/* ASSAY_FILE where a part could not be written; then the table of all results
+ * is on stdout. */
 enum assay_status report_file_end(struct report_file *file,
                                   const struct report *r,
                                   struct assay_error *err);

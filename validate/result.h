@@ -93,6 +93,7 @@ struct result {
     int64_t heads, heads_failed;
     struct assay_distance build, recipe_distance, total;
     const struct quarantine_entry *known; /* or NULL */
+    struct quarantine_entry *recorded; /* the same, the result's own; or NULL */
     struct explanation *why; /* of a verdict that is not pass; or NULL */
     struct sketch *rows;     /* kept for a report that tells them; or NULL */
     struct picture *picture; /* the same for one that draws */

@@ -72,8 +72,9 @@ static const struct argp_option keys[] = {
       "of their own; `assay judge` reads them from .h5 only",
       0 },
     { "output", 'o', "FILE", 0,
-      "write the report there, whole at the end; jsonl line by line as kernels "
-      "are judged. A name that ends in .h5 gets a run record, for `assay "
+      "write the report there, whole at the end; jsonl line by line to "
+      "FILE" REPORT_PART " as kernels are judged, which becomes FILE at the "
+      "end. A name that ends in .h5 gets a run record, for `assay "
       "judge` "
       "and `assay compare`, and the report goes on to where it would; may be "
       "given for both",
@@ -179,6 +180,7 @@ struct validate {
     struct limits *limits;
     struct quarantine quarantine;
     struct run_file_writer *record; /* or NULL */
+    struct assay_error no_record; /* why it could not be written, or ASSAY_OK */
     struct progress progress;
     int64_t cases;
     int64_t runs_per_case; /* as far as the driver tells */
@@ -208,13 +210,17 @@ static enum assay_status new_result(struct validate *v,
     return ASSAY_OK;
 }
 
-/* The result is whole; sketch NULL: there was nothing to judge. */
-static enum assay_status finish(struct validate *v, struct result *r,
-                                const struct sketch *sketch,
-                                struct assay_error *err)
+/* The result is whole; sketch NULL: there was nothing to judge. A record that
+ * cannot be written ends the record and not the run. */
+static void finish(struct validate *v, struct result *r,
+                   const struct sketch *sketch)
 {
     r->known = quarantine_find(&v->quarantine, r);
-    return v->record ? record_add(v->record, r, sketch, err) : ASSAY_OK;
+    if (v->record &&
+        record_add(v->record, r, sketch, &v->no_record) != ASSAY_OK) {
+        run_file_abandon(v->record);
+        v->record = NULL;
+    }
 }
 
 struct loaded {
@@ -272,7 +278,7 @@ static enum assay_status judge_one(struct validate *v, const struct loaded *l,
     if (st == ASSAY_OK)
         look_into(l, candidate, &sketch, r);
     if (st == ASSAY_OK)
-        st = finish(v, r, &sketch, err);
+        finish(v, r, &sketch);
     if (st == ASSAY_OK && v->o->rows)
         st = result_keep_rows(r, &sketch, err);
     else if (st == ASSAY_OK && report_format_has_pictures(v->o->format))
@@ -303,7 +309,8 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
                  "the kernel's softmax form is %.31s, the set's answers are "
                  "for %s",
                  k->softmax_form, form);
-        return finish(v, r, NULL, err);
+        finish(v, r, NULL);
+        return ASSAY_OK;
     }
     int64_t total = v->cases * v->runs_per_case;
     progress_step(&v->progress, v->runs < total ? v->runs : total, total);
@@ -311,22 +318,21 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
         kernel, input, l->c, l->answer, v->o->timeout_s, 0
     };
     st = run_repeatedly(v, &run, &ran, &candidate, r, err);
-    if (st == ASSAY_OK)
-        st =
-            ran ? judge_one(v, l, &candidate, r, err) : finish(v, r, NULL, err);
+    if (st == ASSAY_OK && ran)
+        st = judge_one(v, l, &candidate, r, err);
+    else if (st == ASSAY_OK)
+        finish(v, r, NULL);
     candidate_free(&candidate);
     return st;
 }
 
 /* Results that no report knows yet. */
-static enum assay_status tell(struct validate *v, struct assay_error *err)
+static void tell(struct validate *v)
 {
-    enum assay_status st = ASSAY_OK;
     v->report.results = v->results;
     v->report.count = v->count;
-    while (st == ASSAY_OK && v->told < v->count)
-        st = report_file_one(&v->file, &v->report, &v->results[v->told++], err);
-    return st;
+    while (v->told < v->count)
+        report_file_one(&v->file, &v->report, &v->results[v->told++]);
 }
 
 /* What the driver has instead. */
@@ -362,15 +368,14 @@ static enum assay_status run_recipe(struct validate *v, const struct loaded *l,
         for (int i = 0; st == ASSAY_OK && i < 3; i++)
             if (kernel->inputs & v->o->inputs & kinds[i])
                 if ((st = run_one(v, l, k, kinds[i], err)) == ASSAY_OK)
-                    st = tell(v, err);
+                    tell(v);
     }
     if (st == ASSAY_OK && v->count == before &&
         (st = new_result(v, l->c, recipe, &r, err)) == ASSAY_OK) {
         r->verdict = VERDICT_UNSUPPORTED;
         say_no_kernel(v, r->reason, sizeof r->reason);
-        st = finish(v, r, NULL, err);
-        if (st == ASSAY_OK)
-            st = tell(v, err);
+        finish(v, r, NULL);
+        tell(v);
     }
     return st;
 }
@@ -482,11 +487,12 @@ static enum assay_status begin_record(struct validate *v,
                : ASSAY_OK;
 }
 
-static enum assay_status end_record(struct validate *v, struct assay_error *err)
+static void end_record(struct validate *v)
 {
     struct run_file_writer *w = v->record;
     v->record = NULL;
-    return w ? run_file_commit(w, err) : ASSAY_OK;
+    if (w)
+        run_file_commit(w, &v->no_record);
 }
 
 static enum assay_status begin_report(struct validate *v,
@@ -502,7 +508,7 @@ static enum assay_status begin_report(struct validate *v,
                                  .limits = v->limits,
                                  .runs = v->o->runs,
                                  .module = v->driver.info };
-    v->file = (struct report_file){ v->o->format, v->o->out, NULL };
+    v->file = (struct report_file){ .format = v->o->format, .path = v->o->out };
     report_run_fill(&v->report, v->set, v->command);
     v->command = NULL;
     return report_file_begin(&v->file, &v->report, err);
@@ -516,6 +522,24 @@ static void say_counts(const struct validate *v)
         return;
     report_counts(&v->report, counts, sizeof counts);
     fprintf(stderr, "%s\n", counts);
+}
+
+/* Verdicts are told, whatever became of the files they were to be in. */
+static enum assay_status end(struct validate *v, int *code,
+                             struct assay_error *err)
+{
+    end_record(v);
+    *code = report_exit(&v->report);
+    enum assay_status st = report_file_end(&v->file, &v->report, err);
+    report_unused(&v->report, &v->quarantine);
+    if (st == ASSAY_OK)
+        say_counts(v);
+    if (v->no_record.status == ASSAY_OK)
+        return st;
+    if (st != ASSAY_OK)
+        verb_say("validate", err->text);
+    *err = v->no_record;
+    return err->status;
 }
 
 static enum assay_status validate(struct validate *v, int *code,
@@ -545,15 +569,7 @@ static enum assay_status validate(struct validate *v, int *code,
         if (select_has(v->o->cases, assay_set_case_name(v->set, i)))
             st = run_set_case(v, i, err);
     progress_end(&v->progress);
-    if (st != ASSAY_OK || (st = end_record(v, err)) != ASSAY_OK)
-        return st;
-    *code = report_exit(&v->report);
-    st = report_file_end(&v->file, &v->report, err);
-    if (st == ASSAY_OK) {
-        report_unused(&v->report, &v->quarantine);
-        say_counts(v);
-    }
-    return st;
+    return st == ASSAY_OK ? end(v, code, err) : st;
 }
 
 int verb_validate(int argc, char **argv)
