@@ -40,8 +40,10 @@ static void size_inputs(struct buffers *b, const struct assay_case *c,
 
 static void fill_poison(struct buffers *b)
 {
-    unsigned char *o = b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
-    unsigned char *lse = b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
+    unsigned char *o =
+        b->image + b->list[BUFFER_O].offset + b->list[BUFFER_O].head;
+    unsigned char *lse =
+        b->image + b->list[BUFFER_LSE].offset + b->list[BUFFER_LSE].head;
     /* o is 2 or 4 bytes wide; the 32-bit poison is the 16-bit one twice */
     for (size_t i = 0; i + 2 <= b->list[BUFFER_O].bytes; i += 2)
         memcpy(o + i, &b->poison16, 2);
@@ -49,9 +51,26 @@ static void fill_poison(struct buffers *b)
         memcpy(lse + i, &b->poison32, 4);
 }
 
+/* Guards around a buffer; with it they are whole pages. */
+static void place(struct buffer *f, enum buffer_edge edge)
+{
+    f->head = edge == EDGE_START ? 0 : GUARD_BYTES;
+    f->tail = guard_tail(f->bytes);
+    if (edge == EDGE_END) {
+        f->tail = -f->bytes % BUFFER_ALIGN;
+        f->head = guard_tail(f->bytes + f->tail);
+    }
+}
+
+static size_t whole(const struct buffer *f)
+{
+    return f->head + f->bytes + f->tail;
+}
+
 enum assay_status buffers_new(const struct assay_case *c,
                               const struct assay_answer *answer,
-                              enum assay_kernel_input input, unsigned number,
+                              enum assay_kernel_input input,
+                              enum buffer_edge edge, unsigned number,
                               struct buffers *out, struct assay_error *err)
 {
     const struct assay_problem *p = &c->problem;
@@ -70,8 +89,8 @@ enum assay_status buffers_new(const struct assay_case *c,
     for (int i = 0; i < BUFFERS; i++) {
         struct buffer *f = &out->list[i];
         f->offset = out->image_bytes;
-        f->tail = guard_tail(f->bytes);
-        out->image_bytes += GUARD_BYTES + f->bytes + f->tail;
+        place(f, f->content ? edge : EDGE_BANDS);
+        out->image_bytes += whole(f);
     }
     enum assay_status st = child_share(out->image_bytes, &out->image, err);
     if (st != ASSAY_OK)
@@ -80,7 +99,7 @@ enum assay_status buffers_new(const struct assay_case *c,
     memset(out->image, GUARD_BYTE, out->image_bytes);
     for (int i = 0; i < BUFFERS; i++)
         if (out->list[i].content)
-            memcpy(out->image + out->list[i].offset + GUARD_BYTES,
+            memcpy(out->image + out->list[i].offset + out->list[i].head,
                    out->list[i].content, out->list[i].bytes);
     fill_poison(out);
     return ASSAY_OK;
@@ -91,7 +110,7 @@ void buffers_free(struct buffers *b)
     child_unshare(b->image, b->image_bytes);
 }
 
-bool buffers_to_device(const struct buffers *b, const struct device *device,
+bool buffers_to_device(const struct buffers *b, struct device *device,
                        void *at[BUFFERS])
 {
     for (int i = 0; i < BUFFERS; i++) {
@@ -100,25 +119,34 @@ bool buffers_to_device(const struct buffers *b, const struct device *device,
         at[i] = NULL;
         if (!there)
             continue;
-        size_t all = GUARD_BYTES + f->bytes + f->tail;
-        char *memory = device->alloc(all);
-        if (!memory || !device->to_device(memory, b->image + f->offset, all))
+        char *memory = device->calls->alloc(device, whole(f));
+        if (!memory || !device->calls->to_device(
+                           device, memory, b->image + f->offset, whole(f)))
             return false;
-        at[i] = memory + GUARD_BYTES;
+        at[i] = memory + f->head;
     }
     return true;
 }
 
-bool buffers_from_device(const struct buffers *b, const struct device *device,
+bool buffers_from_device(const struct buffers *b, struct device *device,
                          void *const at[BUFFERS])
 {
-    for (int i = 0; i < BUFFERS; i++)
-        if (at[i] && !device->from_device(b->image + b->list[i].offset,
-                                          (char *)at[i] - GUARD_BYTES,
-                                          GUARD_BYTES + b->list[i].bytes +
-                                              b->list[i].tail))
+    for (int i = 0; i < BUFFERS; i++) {
+        const struct buffer *f = &b->list[i];
+        if (at[i] &&
+            !device->calls->from_device(device, b->image + f->offset,
+                                        (char *)at[i] - f->head, whole(f)))
             return false;
+    }
     return true;
+}
+
+const char *buffer_name(enum buffer_id id)
+{
+    static const char *const names[BUFFERS] = {
+        "q", "k", "v", "q's scale", "k's scale", "v's scale", "o", "lse"
+    };
+    return names[id];
 }
 
 static int64_t changed(const unsigned char *bytes, size_t n, unsigned char was)
@@ -146,14 +174,14 @@ static void check_edges(const struct buffers *b, struct candidate *out)
         const unsigned char *at = b->image + f->offset;
         const unsigned char *was = f->content;
         for (int side = 0; side < 2; side++) {
-            int64_t n = changed(at + (side ? GUARD_BYTES + f->bytes : 0),
-                                side ? f->tail : GUARD_BYTES, GUARD_BYTE);
+            int64_t n = changed(at + (side ? f->head + f->bytes : 0),
+                                side ? f->tail : f->head, GUARD_BYTE);
             if (n > 0 && out->guard_bytes == 0)
                 out->guard_where = sides[i][side];
             out->guard_bytes += n;
         }
         for (size_t j = 0; was && j < f->bytes; j++)
-            out->input_bytes += at[GUARD_BYTES + j] != was[j];
+            out->input_bytes += at[f->head + j] != was[j];
     }
 }
 
@@ -161,9 +189,10 @@ static void count_unwritten(const struct buffers *b,
                             const struct assay_problem *p, size_t word,
                             double *heads, struct candidate *out)
 {
-    const unsigned char *o = b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
+    const unsigned char *o =
+        b->image + b->list[BUFFER_O].offset + b->list[BUFFER_O].head;
     const unsigned char *lse =
-        b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
+        b->image + b->list[BUFFER_LSE].offset + b->list[BUFFER_LSE].head;
     out->unwritten_at = (struct assay_place){ -1, -1, -1, -1 };
     for (int64_t r = 0; r < assay_problem_rows(p); r++) {
         struct assay_place at = assay_row_place(p, r);
@@ -187,9 +216,10 @@ enum assay_status buffers_collect(const struct buffers *b,
                                   struct assay_error *err)
 {
     const int64_t n = assay_problem_o_elems(p), rows = assay_problem_rows(p);
-    const void *o_words = b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
+    const void *o_words =
+        b->image + b->list[BUFFER_O].offset + b->list[BUFFER_O].head;
     const unsigned char *lse_words =
-        b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
+        b->image + b->list[BUFFER_LSE].offset + b->list[BUFFER_LSE].head;
     float *o = NULL;
     double *lse = NULL, *unwritten = NULL;
     *out = (struct candidate){ 0 };

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "assay/memory.h"
-#include "validate/buffers.h"
 #include "golden/child.h"
-#include "golden/clock.h"
 #include "golden/term.h"
+#include "validate/buffers.h"
+#include "validate/fault.h"
 
 void candidate_free(struct candidate *c)
 {
@@ -21,27 +21,30 @@ void candidate_free(struct candidate *c)
 }
 
 /* How far the child got, so that a crash can say where. */
-enum stage { LOADING, ASKING, ALLOCATING, LAUNCHING, COPYING, DONE };
+enum stage { LOADING, OPENING, ASKING, ALLOCATING, LAUNCHING, COPYING, DONE };
 
 static const char *const stage_names[] = {
-    "loading the module", "asking what it supports", "allocating memory",
-    "running the kernel", "copying results",         "after the kernel",
+    "loading the module", "opening the device", "asking what it supports",
+    "allocating memory",  "running the kernel", "copying results",
+    "after the kernel",
 };
 
 struct shared {
     enum stage stage;
     double seconds;
-    int supports, launch; /* what the kernel's functions returned */
-    bool no_memory;
+    int supports, launch;    /* what the kernel's functions returned */
     size_t workspace;        /* asked for */
     int64_t workspace_bytes; /* changed outside it */
-    char reason[160];
+    struct fault fault;
+    const char *at[BUFFERS]; /* the child's addresses */
+    const char *workspace_at;
+    char reason[160]; /* of the module */
+    char said[128];   /* of the device */
     char notes[160];
 };
 
 struct running {
     const struct run_request *r;
-    const struct device *device;
     const struct buffers *buffers;
     struct shared *shared;
 };
@@ -114,23 +117,24 @@ static void check_environment(struct shared *s, const char *when)
 }
 
 /* Between guards, and full of the same NaN: its contents are undefined. */
-static bool place_workspace(const struct running *run,
-                            struct assay_kernel_job *job)
+static bool place_workspace(struct device *d, struct assay_kernel_job *job)
 {
     const size_t n = job->workspace_bytes;
     size_t all;
-    if (__builtin_add_overflow(n, 3 * (size_t)GUARD_BYTES, &all))
+    if (__builtin_add_overflow(n, 3 * (size_t)GUARD_BYTES, &all)) {
+        snprintf(d->said, sizeof d->said, "no device has %zu bytes", n);
         return false;
+    }
     all = GUARD_BYTES + n + guard_tail(n);
-    char *memory = run->device->alloc(all);
-    if (!memory || !run->device->fill(memory, GUARD_BYTE, all))
+    char *memory = d->calls->alloc(d, all);
+    if (!memory || !d->calls->fill(d, memory, GUARD_BYTE, all))
         return false;
     job->workspace = memory + GUARD_BYTES;
     return true;
 }
 
 /* In the child, since only it can reach the device. */
-static bool check_workspace(const struct running *run,
+static bool check_workspace(struct shared *s, struct device *d,
                             const struct assay_kernel_job *job)
 {
     static unsigned char guards[3 * GUARD_BYTES];
@@ -138,18 +142,22 @@ static bool check_workspace(const struct running *run,
     char *at = job->workspace;
     if (n == 0)
         return true;
-    if (!run->device->from_device(guards, at - GUARD_BYTES, GUARD_BYTES) ||
-        !run->device->from_device(guards + GUARD_BYTES, at + n, tail))
+    if (!d->calls->from_device(d, guards, at - GUARD_BYTES, GUARD_BYTES) ||
+        !d->calls->from_device(d, guards + GUARD_BYTES, at + n, tail))
         return false;
     for (size_t i = 0; i < GUARD_BYTES + tail; i++)
-        run->shared->workspace_bytes += guards[i] != GUARD_BYTE;
+        s->workspace_bytes += guards[i] != GUARD_BYTE;
     return true;
 }
 
-static bool place_buffers(const struct running *run,
+/* Copies may still be under way when they return: waited for, so that what
+ * goes wrong later is the kernel's. */
+static bool place_buffers(const struct running *run, struct device *d,
                           struct assay_kernel_job *job, void *at[BUFFERS])
 {
-    if (!buffers_to_device(run->buffers, run->device, at))
+    if (!buffers_to_device(run->buffers, d, at) ||
+        (job->workspace_bytes > 0 && !place_workspace(d, job)) ||
+        !d->calls->wait(d))
         return false;
     job->q.data = at[BUFFER_Q];
     job->k.data = at[BUFFER_K];
@@ -159,32 +167,73 @@ static bool place_buffers(const struct running *run,
     job->v.scale = at[BUFFER_V_SCALE];
     job->o.data = at[BUFFER_O];
     job->lse = at[BUFFER_LSE];
-    return job->workspace_bytes == 0 || place_workspace(run, job);
+    job->stream = d->stream;
+    memcpy(run->shared->at, at, sizeof run->shared->at);
+    run->shared->workspace_at = job->workspace;
+    return true;
+}
+
+/* The kernel by its number, if it is the one that was asked for. */
+static const struct assay_kernel *find_kernel(const struct run_request *r,
+                                              struct shared *s)
+{
+    const struct module_info *info = r->module;
+    char name[sizeof info->kernels[0].name];
+    const struct assay_kernel_module *m =
+        module_load(info->path, s->reason, sizeof s->reason);
+    if (!m || r->kernel >= m->kernel_count)
+        return NULL;
+    const struct assay_kernel *k = module_kernel(m, r->kernel);
+    snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, k->name);
+    term_plain(name); /* as the name was when the module was asked */
+    if (strcmp(name, info->kernels[r->kernel].name) == 0)
+        return k;
+    snprintf(s->reason, sizeof s->reason,
+             "the module has other kernels than when it was asked");
+    return NULL;
+}
+
+/* From the launch to its outputs in the image. */
+static void launch(const struct running *run, const struct assay_kernel *k,
+                   const struct assay_kernel_job *job, struct device *d,
+                   void *const at[BUFFERS])
+{
+    struct shared *s = run->shared;
+    fault_watch(&s->fault);
+    d->calls->clean(d); /* of what came before */
+    s->stage = LAUNCHING;
+    bool ok = d->calls->start(d);
+    if (ok) {
+        s->launch = k->launch(job, s->reason, sizeof s->reason);
+        ok = d->calls->stop(d, &s->seconds);
+    }
+    check_environment(s, "running");
+    if (!ok)
+        return;
+    if (!d->calls->clean(d) && s->launch == 0 && !s->notes[0])
+        snprintf(s->notes, sizeof s->notes,
+                 "the kernel reported success and left an error: %.*s",
+                 (int)sizeof s->notes - 64, d->said);
+    d->said[0] = '\0';
+    s->stage = COPYING;
+    if (check_workspace(s, d, job) && buffers_from_device(run->buffers, d, at))
+        s->stage = DONE;
 }
 
 /* In the child. */
-static void work(void *context)
+static void run_on(const struct running *run, struct device *d)
 {
-    const struct running *run = context;
     const struct run_request *r = run->r;
     struct shared *s = run->shared;
     struct assay_kernel_job job = make_job(r);
     void *at[BUFFERS];
-    s->stage = LOADING;
-    const struct assay_kernel_module *m =
-        module_load(r->module->path, s->reason, sizeof s->reason);
-    if (!m || r->kernel >= m->kernel_count)
+    const struct assay_kernel *k = find_kernel(r, s);
+    if (!k)
         return;
     check_environment(s, "loading");
-    const struct assay_kernel *k = module_kernel(m, r->kernel);
-    char name[sizeof r->module->kernels[0].name];
-    snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, k->name);
-    term_plain(name); /* as the name was when the module was asked */
-    if (strcmp(name, r->module->kernels[r->kernel].name) != 0) {
-        snprintf(s->reason, sizeof s->reason,
-                 "the module has other kernels than when it was asked");
+    s->stage = OPENING;
+    if (!device_open(r->module->device, r->device_index, d))
         return;
-    }
     s->stage = ASKING;
     s->supports = k->supports(&job, s->reason, sizeof s->reason);
     if (s->supports != 0)
@@ -193,47 +242,96 @@ static void work(void *context)
     job.workspace_bytes = k->workspace_bytes ? k->workspace_bytes(&job) : 0;
     s->workspace = job.workspace_bytes;
     s->stage = ALLOCATING;
-    s->no_memory = !place_buffers(run, &job, at);
-    if (s->no_memory)
-        return;
-    s->stage = LAUNCHING;
-    double start = seconds();
-    s->launch = k->launch(&job, s->reason, sizeof s->reason);
-    bool waited = run->device->wait();
-    s->seconds = seconds() - start;
-    check_environment(s, "running");
-    s->stage = COPYING;
-    if (waited && check_workspace(run, &job) &&
-        buffers_from_device(run->buffers, run->device, at))
-        s->stage = DONE;
+    if (place_buffers(run, d, &job, at))
+        launch(run, k, &job, d, at);
 }
 
-/* A kernel that did not come to an end: verdict and reason. */
-static void explain(const struct shared *s, const struct child_outcome *end,
-                    struct result *result)
+static void work(void *context)
 {
-    char how[256];
-    if (end->end != CHILD_RETURNED) {
-        child_describe(end, how, sizeof how);
-        result->verdict =
-            end->end == CHILD_TIMED_OUT ? VERDICT_HANG : VERDICT_CRASH;
-        snprintf(result->reason, sizeof result->reason, "%s %s", how,
-                 s->stage <= DONE ? stage_names[s->stage] : "");
+    const struct running *run = context;
+    struct device d = { 0 };
+    run_on(run, &d);
+    memcpy(run->shared->said, d.said, sizeof d.said);
+}
+
+/* ---- in the parent: what it came to ---- */
+
+/* Says beside which buffer a fault was; false: beside none. */
+static bool say_fault(const struct shared *s, const struct buffers *b,
+                      char *text, size_t size)
+{
+    for (int i = 0; s->fault.seen && i <= BUFFERS; i++) {
+        const bool own = i < BUFFERS;
+        const uintptr_t start = (uintptr_t)(own ? s->at[i] : s->workspace_at);
+        const uintptr_t address = s->fault.address;
+        const size_t bytes = own ? b->list[i].bytes : s->workspace;
+        const size_t near = DEVICE_GAP + 2 * (size_t)GUARD_BYTES;
+        const bool before = address < start;
+        const size_t off = before ? start - address : address - start - bytes;
+        if (!start || (!before && address < start + bytes) || off >= near)
+            continue;
+        snprintf(text, size, "%s byte %zu %s %s", fault_verb(s->fault.access),
+                 before ? off : off + 1,
+                 before ? "before the beginning of" : "past the end of",
+                 own ? buffer_name((enum buffer_id)i) : "the workspace");
+        return true;
+    }
+    return false;
+}
+
+static void explain_end(const struct shared *s, const struct buffers *b,
+                        const struct child_outcome *end, struct result *result)
+{
+    char how[256], where[96];
+    const char *stage = s->stage <= DONE ? stage_names[s->stage] : "";
+    child_describe(end, how, sizeof how);
+    result->verdict =
+        end->end == CHILD_TIMED_OUT ? VERDICT_HANG : VERDICT_CRASH;
+    if (end->end == CHILD_KILLED && say_fault(s, b, where, sizeof where)) {
+        result->verdict = VERDICT_OUT_OF_BOUNDS;
+        snprintf(result->reason, sizeof result->reason, "%s: %.160s %s", where,
+                 how, stage);
+    } else {
+        snprintf(result->reason, sizeof result->reason, "%s %s", how, stage);
+    }
+}
+
+/* The child returned and has no result. */
+static void explain_failure(const struct shared *s, struct result *result)
+{
+    char *text = result->reason;
+    const size_t size = sizeof result->reason;
+    result->verdict = VERDICT_NOT_RUN;
+    if (s->stage == OPENING) {
+        snprintf(text, size, "%s", s->said);
     } else if (s->stage == ASKING && s->supports != 0) {
         result->verdict = VERDICT_UNSUPPORTED;
-        snprintf(result->reason, sizeof result->reason, "%s",
+        snprintf(text, size, "%s",
                  s->reason[0] ? s->reason : "no reason given");
-    } else if (s->no_memory) {
-        result->verdict = VERDICT_NOT_RUN;
-        snprintf(result->reason, sizeof result->reason,
-                 "not enough memory on the device (a workspace of %zu bytes)",
-                 s->workspace);
-    } else {
+    } else if (s->stage == ALLOCATING) {
+        snprintf(text, size,
+                 "the device cannot take the buffers (a workspace of %zu bytes "
+                 "with them): %s",
+                 s->workspace, s->said);
+    } else if (s->launch != 0) {
         result->verdict = VERDICT_CRASH;
-        snprintf(result->reason, sizeof result->reason, "failed %s%s%s",
+        snprintf(text, size, "launch returned %d: %s%s%s", s->launch,
+                 s->reason[0] ? s->reason : "no reason given",
+                 s->said[0] ? "; " : "", s->said);
+    } else {
+        const char *why = s->stage == LOADING ? s->reason : s->said;
+        result->verdict = VERDICT_CRASH;
+        snprintf(text, size, "failed %s%s%s",
                  s->stage <= DONE ? stage_names[s->stage] : "",
-                 s->reason[0] ? ": " : "", s->reason);
+                 why[0] ? ": " : "", why);
     }
+}
+
+static enum buffer_edge edge_of(const struct run_request *r)
+{
+    if (r->module->device != ASSAY_KERNEL_HOST)
+        return EDGE_BANDS;
+    return r->at_start ? EDGE_START : EDGE_END;
 }
 
 enum assay_status run_case(const struct run_request *request, bool *ran,
@@ -248,19 +346,20 @@ enum assay_status run_case(const struct run_request *request, bool *ran,
     *out = (struct candidate){ 0 };
     enum assay_status st =
         buffers_new(request->c, request->answer, request->input,
-                    request->number, &buffers, err);
+                    edge_of(request), request->number, &buffers, err);
     if (st != ASSAY_OK)
         return st;
     if ((st = child_share(sizeof *shared, &shared, err)) != ASSAY_OK)
         goto out;
-    struct running running = { request, device_find(request->module->device),
-                               &buffers, shared };
+    struct running running = { request, &buffers, shared };
     st = child_run(work, &running, request->timeout_s, &end, err);
     if (st != ASSAY_OK)
         goto out;
     shared->reason[sizeof shared->reason - 1] = '\0';
     shared->notes[sizeof shared->notes - 1] = '\0';
+    shared->said[sizeof shared->said - 1] = '\0';
     term_plain(shared->reason);
+    term_plain(shared->said);
     result->seconds = shared->seconds;
     memcpy(result->notes, shared->notes, sizeof shared->notes);
     if (end.end == CHILD_RETURNED && shared->stage == DONE &&
@@ -271,13 +370,10 @@ enum assay_status run_case(const struct run_request *request, bool *ran,
         if (shared->workspace_bytes > 0 && out->guard_bytes == 0)
             out->guard_where = "beside the workspace";
         out->guard_bytes += shared->workspace_bytes;
-    } else if (end.end == CHILD_RETURNED && shared->stage == DONE) {
-        result->verdict = VERDICT_CRASH;
-        snprintf(result->reason, sizeof result->reason,
-                 "launch returned %d: %s", shared->launch,
-                 shared->reason[0] ? shared->reason : "no reason given");
+    } else if (end.end == CHILD_RETURNED) {
+        explain_failure(shared, result);
     } else {
-        explain(shared, &end, result);
+        explain_end(shared, &buffers, &end, result);
     }
 out:
     child_unshare(shared, sizeof *shared);

@@ -17,6 +17,9 @@ struct run_request {
     const struct assay_answer *answer; /* payloads for packed input */
     double timeout_s;
     unsigned number; /* of the run; picks the poison */
+    int device_index;
+    bool at_start; /* on the host: inputs lie against the beginning of their
+                      memory, not against its end */
 };
 
 /* Runs it. If the kernel came to an end, *ran is true and *out is filled (free
