@@ -38,7 +38,7 @@ static void add(struct device_list *list, const struct device_entry *e)
         list->entries[list->count++] = *e;
 }
 
-static void add_kind(struct device_list *list, enum assay_kernel_device kind,
+void device_list_add(struct device_list *list, enum assay_kernel_device kind,
                      double timeout_s)
 {
     struct device_entry none = { .kind = kind, .index = -1 };
@@ -69,6 +69,6 @@ const struct device_list *device_list(double timeout_s)
     static struct device_list list;
     list.count = 0;
     for (int k = 0; k < DEVICE_KINDS; k++)
-        add_kind(&list, (enum assay_kernel_device)k, timeout_s);
+        device_list_add(&list, (enum assay_kernel_device)k, timeout_s);
     return &list;
 }

@@ -22,6 +22,10 @@ struct device_list {
     struct device_entry entries[DEVICES_MAX];
 };
 
+/* Adds those of one kind, or one entry that says why there is none. */
+void device_list_add(struct device_list *list, enum assay_kernel_device kind,
+                     double timeout_s);
+
 /* All of them, in the order of device.def; each kind is waited for at most
  * that long. Valid until the next call. */
 const struct device_list *device_list(double timeout_s);

@@ -11,14 +11,7 @@
 #include "golden/term.h"
 #include "validate/buffers.h"
 #include "validate/fault.h"
-
-void candidate_free(struct candidate *c)
-{
-    assay_free((void *)c->o);
-    assay_free((void *)c->lse);
-    assay_free((void *)c->unwritten);
-    *c = (struct candidate){ 0 };
-}
+#include "validate/module.h"
 
 /* How far the child got, so that a crash can say where. */
 enum stage { LOADING, OPENING, ASKING, ALLOCATING, LAUNCHING, COPYING, DONE };
@@ -177,7 +170,7 @@ static bool place_buffers(const struct running *run, struct device *d,
 static const struct assay_kernel *find_kernel(const struct run_request *r,
                                               struct shared *s)
 {
-    const struct module_info *info = r->module;
+    const struct driver_info *info = r->module;
     char name[sizeof info->kernels[0].name];
     const struct assay_kernel_module *m =
         module_load(info->path, s->reason, sizeof s->reason);
