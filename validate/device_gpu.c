@@ -138,8 +138,16 @@ static bool gpu_facts(struct device *d, struct device_facts *out)
 
 static void *gpu_alloc(struct device *d, size_t bytes)
 {
+    const struct gpu_runtime *gpu = d->gpu;
+    size_t left = 0, total = 0;
     void *at = NULL;
-    return CALL(d, alloc, &at, bytes) ? at : NULL;
+    if (CALL(d, alloc, &at, bytes))
+        return at;
+    if (gpu->memory(&left, &total) == 0)
+        text_append(d->said, sizeof d->said,
+                    "; %zu bytes asked for, %zu of %zu free", bytes, left,
+                    total);
+    return NULL;
 }
 
 static bool gpu_release(struct device *d, void *at, size_t bytes)
