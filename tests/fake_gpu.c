@@ -13,6 +13,7 @@
  *   busy    copies to the device fail
  *   left    a launch leaves an error that no call returned
  *
+ * FAKE_LOG is a file that gets a line where a device is opened.
  * -DWITHOUT_RECORD leaves EventRecord out.
  */
 #include <stddef.h>
@@ -163,7 +164,10 @@ int CALL(DeviceSynchronize)(void)
 int CALL(StreamCreate)(void **stream)
 {
     static int one;
+    FILE *log = getenv("FAKE_LOG") ? fopen(getenv("FAKE_LOG"), "a") : NULL;
     *stream = &one;
+    if (log)
+        fprintf(log, "opened by %ld\n", (long)getpid()), fclose(log);
     return sticky;
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "validate/buffers.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "assay/memory.h"
 #include "golden/child.h"
@@ -67,15 +70,33 @@ static size_t whole(const struct buffer *f)
     return f->head + f->bytes + f->tail;
 }
 
+bool buffers_map(struct buffers *b)
+{
+    void *image = mmap(NULL, b->image_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                       b->file, 0);
+    b->image = image == MAP_FAILED ? NULL : image;
+    return b->image;
+}
+
+static enum assay_status make_image(struct buffers *b, struct assay_error *err)
+{
+    if (b->file < 0)
+        return child_share(b->image_bytes, &b->image, err);
+    if (ftruncate(b->file, (off_t)b->image_bytes) == 0 && buffers_map(b))
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_MEMORY, "no shared memory: %zu bytes: %s",
+                      b->image_bytes, strerror(errno));
+}
+
 enum assay_status buffers_new(const struct assay_case *c,
                               const struct assay_answer *answer,
                               enum assay_kernel_input input,
-                              enum buffer_edge edge, unsigned number,
+                              enum buffer_edge edge, unsigned number, int file,
                               struct buffers *out, struct assay_error *err)
 {
     const struct assay_problem *p = &c->problem;
     const struct assay_format *o = assay_format_get(answer->recipe->out_format);
-    *out = (struct buffers){ 0 };
+    *out = (struct buffers){ .file = file };
     size_inputs(out, c, answer, input);
     if (input == ASSAY_KERNEL_PACKED)
         out->lse_shift = answer->payloads.lse_shift;
@@ -92,7 +113,7 @@ enum assay_status buffers_new(const struct assay_case *c,
         place(f, f->content ? edge : EDGE_BANDS);
         out->image_bytes += whole(f);
     }
-    enum assay_status st = child_share(out->image_bytes, &out->image, err);
+    enum assay_status st = make_image(out, err);
     if (st != ASSAY_OK)
         return st;
     /* a NaN pattern too: what is read past an end and used shows */
@@ -113,10 +134,10 @@ void buffers_free(struct buffers *b)
 bool buffers_to_device(const struct buffers *b, struct device *device,
                        void *at[BUFFERS])
 {
+    memset(at, 0, BUFFERS * sizeof *at);
     for (int i = 0; i < BUFFERS; i++) {
         const struct buffer *f = &b->list[i];
         bool there = f->content || i == BUFFER_O || i == BUFFER_LSE;
-        at[i] = NULL;
         if (!there)
             continue;
         char *memory = device->calls->alloc(device, whole(f));
@@ -126,6 +147,15 @@ bool buffers_to_device(const struct buffers *b, struct device *device,
         at[i] = memory + f->head;
     }
     return true;
+}
+
+void buffers_release(const struct buffers *b, struct device *device,
+                     void *const at[BUFFERS])
+{
+    for (int i = 0; i < BUFFERS; i++)
+        if (at[i])
+            device->calls->release(device, (char *)at[i] - b->list[i].head,
+                                   whole(&b->list[i]));
 }
 
 bool buffers_from_device(const struct buffers *b, struct device *device,

@@ -55,6 +55,8 @@ struct buffers {
     struct buffer list[BUFFERS];
     size_t image_bytes;
     unsigned char *image; /* shared: guard, buffer, guard, one after another */
+    int file;             /* that holds the image for a child that is there
+                             already; -1: none */
     uint16_t poison16;
     uint32_t poison32;
     const float
@@ -62,18 +64,24 @@ struct buffers {
 };
 
 /* Sizes from case, recipe and input kind; makes the shared image, guards and
- * poison filled in. */
+ * poison filled in: in `file`, which gets its size, or, where that is -1, in
+ * memory for children to come. */
 enum assay_status buffers_new(const struct assay_case *c,
                               const struct assay_answer *answer,
                               enum assay_kernel_input input,
-                              enum buffer_edge edge, unsigned number,
+                              enum buffer_edge edge, unsigned number, int file,
                               struct buffers *out, struct assay_error *err);
 void buffers_free(struct buffers *b);
 
+/* In the child: maps an image that is in a file. */
+bool buffers_map(struct buffers *b);
 /* In the child: memory for everything and copies; *at gets each buffer's
  * device address, NULL where there is none. False: the device says why. */
 bool buffers_to_device(const struct buffers *b, struct device *device,
                        void *at[BUFFERS]);
+/* In the child: gives the device's memory back. */
+void buffers_release(const struct buffers *b, struct device *device,
+                     void *const at[BUFFERS]);
 /* In the child: brings everything back into the image. */
 bool buffers_from_device(const struct buffers *b, struct device *device,
                          void *const at[BUFFERS]);

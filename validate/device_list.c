@@ -8,6 +8,7 @@
 /* Shared with a child. */
 struct asking {
     enum assay_kernel_device kind;
+    int index; /* -1: all */
     struct device_list found;
     char said[128]; /* of the kind as a whole; empty: all was told */
     bool done;
@@ -22,12 +23,14 @@ static void ask(void *context)
     if (!device_load(a->kind, &d) || !d.calls->count(&d, &count))
         snprintf(a->said, sizeof a->said, "%s", d.said);
     for (int i = 0; i < count && i < DEVICES_MAX; i++) {
-        struct device_entry *e = &a->found.entries[i];
+        struct device_entry *e = &a->found.entries[a->found.count];
+        if (a->index >= 0 && a->index != i)
+            continue;
         e->kind = a->kind;
         e->index = i;
         if (!device_open(a->kind, i, &d) || !d.calls->facts(&d, &e->facts))
             snprintf(e->note, sizeof e->note, "%s", d.said);
-        a->found.count = i + 1;
+        a->found.count++;
     }
     a->done = true;
 }
@@ -39,7 +42,7 @@ static void add(struct device_list *list, const struct device_entry *e)
 }
 
 void device_list_add(struct device_list *list, enum assay_kernel_device kind,
-                     double timeout_s)
+                     int index, double timeout_s)
 {
     struct device_entry none = { .kind = kind, .index = -1 };
     struct asking *a = NULL;
@@ -51,6 +54,7 @@ void device_list_add(struct device_list *list, enum assay_kernel_device kind,
         return;
     }
     a->kind = kind;
+    a->index = index;
     if (child_run(ask, a, timeout_s, &end, &err) != ASSAY_OK)
         snprintf(none.note, sizeof none.note, "%.300s", err.text);
     else if (end.end != CHILD_RETURNED || !a->done)
@@ -69,6 +73,6 @@ const struct device_list *device_list(double timeout_s)
     static struct device_list list;
     list.count = 0;
     for (int k = 0; k < DEVICE_KINDS; k++)
-        device_list_add(&list, (enum assay_kernel_device)k, timeout_s);
+        device_list_add(&list, (enum assay_kernel_device)k, -1, timeout_s);
     return &list;
 }

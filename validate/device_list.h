@@ -22,9 +22,10 @@ struct device_list {
     struct device_entry entries[DEVICES_MAX];
 };
 
-/* Adds those of one kind, or one entry that says why there is none. */
+/* Adds those of one kind, or the one of that index (-1: all); one entry more
+ * says what stands in the way. */
 void device_list_add(struct device_list *list, enum assay_kernel_device kind,
-                     double timeout_s);
+                     int index, double timeout_s);
 
 /* All of them, in the order of device.def; each kind is waited for at most
  * that long. Valid until the next call. */

@@ -7,6 +7,7 @@
 #include "validate/device_list.h"
 #include "validate/module.h"
 #include "validate/run_case.h"
+#include "validate/worker.h"
 
 static int device_index(const struct driver *d)
 {
@@ -22,15 +23,17 @@ static enum assay_status run(struct driver *d, const struct driver_run *r,
                              struct result *result, struct assay_error *err)
 {
     const struct run_request request = {
-        d->info,   r->kernel,       (enum assay_kernel_input)r->input,
-        r->c,      r->answer,       r->timeout_s,
-        r->number, device_index(d), r->at_start,
+        d->info,     r->kernel,       (enum assay_kernel_input)r->input,
+        r->c,        r->answer,       r->timeout_s,
+        r->number,   device_index(d), d->own,
+        r->at_start,
     };
     return run_case(&request, ran, out, result, err);
 }
 
 static void close_module(struct driver *d)
 {
+    worker_free(d->own);
     module_info_free(d->info);
 }
 
@@ -42,7 +45,7 @@ static void say_where(struct driver_info *info, int index, double timeout_s)
     if (info->device == ASSAY_KERNEL_HOST) /* said by module_ask() */
         return;
     list.count = 0;
-    device_list_add(&list, info->device, timeout_s);
+    device_list_add(&list, info->device, index, timeout_s);
     for (int i = 0; i < list.count; i++)
         if (list.entries[i].index == index)
             e = &list.entries[i];
@@ -79,5 +82,10 @@ enum assay_status driver_open_MODULE(const char *what, double timeout_s,
             err, ASSAY_USAGE, "%s: is a module for %s, and --device is %.40s",
             out->info->path, device_name(out->info->device), out->device);
     say_where(out->info, index, timeout_s);
-    return ASSAY_OK;
+    if (out->info->device == ASSAY_KERNEL_HOST)
+        return ASSAY_OK;
+    struct worker *worker;
+    st = worker_new(&worker, err);
+    out->own = worker;
+    return st;
 }

@@ -10,7 +10,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/device_peak.def validate/fault.c validate/fault.h \
 	validate/gpu_attribute.def validate/gpu_call.def \
 	validate/gpu_library.def validate/gpu_runtime.c \
-	validate/gpu_runtime.h \
+	validate/gpu_runtime.h validate/task.c validate/task.h \
+	validate/worker.c validate/worker.h \
 	validate/doctor.c validate/doctor.def validate/doctor.h \
 	validate/doctor_offset.def validate/doctor_predict.c \
 	validate/doctor_predict.h validate/driver.c \

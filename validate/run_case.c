@@ -1,45 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "validate/run_case.h"
 
-#include <fenv.h>
-#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "assay/memory.h"
 #include "golden/child.h"
 #include "golden/term.h"
-#include "validate/buffers.h"
-#include "validate/fault.h"
-#include "validate/module.h"
-
-/* How far the child got, so that a crash can say where. */
-enum stage { LOADING, OPENING, ASKING, ALLOCATING, LAUNCHING, COPYING, DONE };
+#include "validate/task.h"
+#include "validate/worker.h"
 
 static const char *const stage_names[] = {
     "loading the module", "opening the device", "asking what it supports",
     "allocating memory",  "running the kernel", "copying results",
     "after the kernel",
-};
-
-struct shared {
-    enum stage stage;
-    double seconds;
-    int supports, launch;    /* what the kernel's functions returned */
-    size_t workspace;        /* asked for */
-    int64_t workspace_bytes; /* changed outside it */
-    struct fault fault;
-    const char *at[BUFFERS]; /* the child's addresses */
-    const char *workspace_at;
-    char reason[160]; /* of the module */
-    char said[128];   /* of the device */
-    char notes[160];
-};
-
-struct running {
-    const struct run_request *r;
-    const struct buffers *buffers;
-    struct shared *shared;
 };
 
 static void set_strides(struct assay_kernel_tensor *t, int64_t tokens,
@@ -94,163 +67,10 @@ static struct assay_kernel_job make_job(const struct run_request *r)
     return job;
 }
 
-/* A module built with -ffast-math flushes subnormals from the moment it is
- * loaded. Noted and put back. */
-static void check_environment(struct shared *s, const char *when)
-{
-    volatile float tiny = FLT_MIN;
-    tiny /= 2;
-    bool flushes = tiny == 0;
-    if (flushes || fegetround() != FE_TONEAREST)
-        snprintf(s->notes, sizeof s->notes,
-                 "%s the module changed the floating-point environment (%s); "
-                 "put back",
-                 when, flushes ? "flush to zero" : "rounding");
-    fesetenv(FE_DFL_ENV);
-}
-
-/* Between guards, and full of the same NaN: its contents are undefined. */
-static bool place_workspace(struct device *d, struct assay_kernel_job *job)
-{
-    const size_t n = job->workspace_bytes;
-    size_t all;
-    if (__builtin_add_overflow(n, 3 * (size_t)GUARD_BYTES, &all)) {
-        snprintf(d->said, sizeof d->said, "no device has %zu bytes", n);
-        return false;
-    }
-    all = GUARD_BYTES + n + guard_tail(n);
-    char *memory = d->calls->alloc(d, all);
-    if (!memory || !d->calls->fill(d, memory, GUARD_BYTE, all))
-        return false;
-    job->workspace = memory + GUARD_BYTES;
-    return true;
-}
-
-/* In the child, since only it can reach the device. */
-static bool check_workspace(struct shared *s, struct device *d,
-                            const struct assay_kernel_job *job)
-{
-    static unsigned char guards[3 * GUARD_BYTES];
-    const size_t n = job->workspace_bytes, tail = guard_tail(n);
-    char *at = job->workspace;
-    if (n == 0)
-        return true;
-    if (!d->calls->from_device(d, guards, at - GUARD_BYTES, GUARD_BYTES) ||
-        !d->calls->from_device(d, guards + GUARD_BYTES, at + n, tail))
-        return false;
-    for (size_t i = 0; i < GUARD_BYTES + tail; i++)
-        s->workspace_bytes += guards[i] != GUARD_BYTE;
-    return true;
-}
-
-/* Copies may still be under way when they return: waited for, so that what
- * goes wrong later is the kernel's. */
-static bool place_buffers(const struct running *run, struct device *d,
-                          struct assay_kernel_job *job, void *at[BUFFERS])
-{
-    if (!buffers_to_device(run->buffers, d, at) ||
-        (job->workspace_bytes > 0 && !place_workspace(d, job)) ||
-        !d->calls->wait(d))
-        return false;
-    job->q.data = at[BUFFER_Q];
-    job->k.data = at[BUFFER_K];
-    job->v.data = at[BUFFER_V];
-    job->q.scale = at[BUFFER_Q_SCALE];
-    job->k.scale = at[BUFFER_K_SCALE];
-    job->v.scale = at[BUFFER_V_SCALE];
-    job->o.data = at[BUFFER_O];
-    job->lse = at[BUFFER_LSE];
-    job->stream = d->stream;
-    memcpy(run->shared->at, at, sizeof run->shared->at);
-    run->shared->workspace_at = job->workspace;
-    return true;
-}
-
-/* The kernel by its number, if it is the one that was asked for. */
-static const struct assay_kernel *find_kernel(const struct run_request *r,
-                                              struct shared *s)
-{
-    const struct driver_info *info = r->module;
-    char name[sizeof info->kernels[0].name];
-    const struct assay_kernel_module *m =
-        module_load(info->path, s->reason, sizeof s->reason);
-    if (!m || r->kernel >= m->kernel_count)
-        return NULL;
-    const struct assay_kernel *k = module_kernel(m, r->kernel);
-    snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, k->name);
-    term_plain(name); /* as the name was when the module was asked */
-    if (strcmp(name, info->kernels[r->kernel].name) == 0)
-        return k;
-    snprintf(s->reason, sizeof s->reason,
-             "the module has other kernels than when it was asked");
-    return NULL;
-}
-
-/* From the launch to its outputs in the image. */
-static void launch(const struct running *run, const struct assay_kernel *k,
-                   const struct assay_kernel_job *job, struct device *d,
-                   void *const at[BUFFERS])
-{
-    struct shared *s = run->shared;
-    fault_watch(&s->fault);
-    d->calls->clean(d); /* of what came before */
-    s->stage = LAUNCHING;
-    bool ok = d->calls->start(d);
-    if (ok) {
-        s->launch = k->launch(job, s->reason, sizeof s->reason);
-        ok = d->calls->stop(d, &s->seconds);
-    }
-    check_environment(s, "running");
-    if (!ok)
-        return;
-    if (!d->calls->clean(d) && s->launch == 0 && !s->notes[0])
-        snprintf(s->notes, sizeof s->notes,
-                 "the kernel reported success and left an error: %.*s",
-                 (int)sizeof s->notes - 64, d->said);
-    d->said[0] = '\0';
-    s->stage = COPYING;
-    if (check_workspace(s, d, job) && buffers_from_device(run->buffers, d, at))
-        s->stage = DONE;
-}
-
-/* In the child. */
-static void run_on(const struct running *run, struct device *d)
-{
-    const struct run_request *r = run->r;
-    struct shared *s = run->shared;
-    struct assay_kernel_job job = make_job(r);
-    void *at[BUFFERS];
-    const struct assay_kernel *k = find_kernel(r, s);
-    if (!k)
-        return;
-    check_environment(s, "loading");
-    s->stage = OPENING;
-    if (!device_open(r->module->device, r->device_index, d))
-        return;
-    s->stage = ASKING;
-    s->supports = k->supports(&job, s->reason, sizeof s->reason);
-    if (s->supports != 0)
-        return;
-    s->reason[0] = '\0';
-    job.workspace_bytes = k->workspace_bytes ? k->workspace_bytes(&job) : 0;
-    s->workspace = job.workspace_bytes;
-    s->stage = ALLOCATING;
-    if (place_buffers(run, d, &job, at))
-        launch(run, k, &job, d, at);
-}
-
-static void work(void *context)
-{
-    const struct running *run = context;
-    struct device d = { 0 };
-    run_on(run, &d);
-    memcpy(run->shared->said, d.said, sizeof d.said);
-}
-
 /* ---- in the parent: what it came to ---- */
 
 /* Says beside which buffer a fault was; false: beside none. */
-static bool say_fault(const struct shared *s, const struct buffers *b,
+static bool say_fault(const struct task_outcome *s, const struct buffers *b,
                       char *text, size_t size)
 {
     for (int i = 0; s->fault.seen && i <= BUFFERS; i++) {
@@ -272,7 +92,7 @@ static bool say_fault(const struct shared *s, const struct buffers *b,
     return false;
 }
 
-static void explain_end(const struct shared *s, const struct buffers *b,
+static void explain_end(const struct task_outcome *s, const struct buffers *b,
                         const struct child_outcome *end, struct result *result)
 {
     char how[256], where[96];
@@ -290,7 +110,7 @@ static void explain_end(const struct shared *s, const struct buffers *b,
 }
 
 /* The child returned and has no result. */
-static void explain_failure(const struct shared *s, struct result *result)
+static void explain_failure(const struct task_outcome *s, struct result *result)
 {
     char *text = result->reason;
     const size_t size = sizeof result->reason;
@@ -327,49 +147,89 @@ static enum buffer_edge edge_of(const struct run_request *r)
     return r->at_start ? EDGE_START : EDGE_END;
 }
 
-enum assay_status run_case(const struct run_request *request, bool *ran,
+static void fill_task(const struct run_request *r, const struct buffers *b,
+                      struct task *t)
+{
+    const struct driver_info *info = r->module;
+    memset(t, 0, sizeof *t);
+    memcpy(t->path, info->path, sizeof t->path);
+    memcpy(t->kernel_name, info->kernels[r->kernel].name,
+           sizeof t->kernel_name);
+    t->kernel = r->kernel;
+    t->device = info->device;
+    t->index = r->device_index;
+    t->job = make_job(r);
+    t->buffers = *b;
+}
+
+/* A copy of what the child left, fit to be read. */
+static struct task_outcome take_outcome(const struct task *t)
+{
+    struct task_outcome o = t->outcome;
+    o.reason[sizeof o.reason - 1] = '\0';
+    o.notes[sizeof o.notes - 1] = '\0';
+    o.said[sizeof o.said - 1] = '\0';
+    term_plain(o.reason);
+    term_plain(o.said);
+    return o;
+}
+
+/* What a child that ended leaves: a candidate, or a verdict and its reason. */
+static enum assay_status collect(const struct run_request *r,
+                                 const struct buffers *b,
+                                 const struct task_outcome *o,
+                                 const struct child_outcome *end, bool *ran,
+                                 struct candidate *out, struct result *result,
+                                 struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    result->seconds = o->seconds;
+    memcpy(result->notes, o->notes, sizeof o->notes);
+    if (end->end != CHILD_RETURNED) {
+        explain_end(o, b, end, result);
+    } else if (o->stage != DONE || o->launch != 0) {
+        explain_failure(o, result);
+    } else {
+        *ran = true;
+        st = buffers_collect(b, &r->c->problem,
+                             assay_format_get(r->answer->recipe->out_format),
+                             out, err);
+        if (o->workspace_bytes > 0 && out->guard_bytes == 0)
+            out->guard_where = "beside the workspace";
+        out->guard_bytes += o->workspace_bytes;
+    }
+    return st;
+}
+
+enum assay_status run_case(const struct run_request *r, bool *ran,
                            struct candidate *out, struct result *result,
                            struct assay_error *err)
 {
-    const struct assay_recipe *recipe = request->answer->recipe;
+    const int file = r->worker ? worker_file(r->worker) : -1;
     struct buffers buffers;
-    struct shared *shared = NULL;
+    struct task *task = r->worker ? worker_task(r->worker) : NULL;
     struct child_outcome end;
     *ran = false;
     *out = (struct candidate){ 0 };
-    enum assay_status st =
-        buffers_new(request->c, request->answer, request->input,
-                    edge_of(request), request->number, &buffers, err);
-    if (st != ASSAY_OK)
-        return st;
-    if ((st = child_share(sizeof *shared, &shared, err)) != ASSAY_OK)
+    enum assay_status st = buffers_new(r->c, r->answer, r->input, edge_of(r),
+                                       r->number, file, &buffers, err);
+    if (st != ASSAY_OK ||
+        (!task && (st = child_share(sizeof *task, &task, err)) != ASSAY_OK))
         goto out;
-    struct running running = { request, &buffers, shared };
-    st = child_run(work, &running, request->timeout_s, &end, err);
+    fill_task(r, &buffers, task);
+    st = r->worker ? worker_do(r->worker, r->timeout_s, &end, err)
+                   : child_run(task_do, task, r->timeout_s, &end, err);
     if (st != ASSAY_OK)
         goto out;
-    shared->reason[sizeof shared->reason - 1] = '\0';
-    shared->notes[sizeof shared->notes - 1] = '\0';
-    shared->said[sizeof shared->said - 1] = '\0';
-    term_plain(shared->reason);
-    term_plain(shared->said);
-    result->seconds = shared->seconds;
-    memcpy(result->notes, shared->notes, sizeof shared->notes);
-    if (end.end == CHILD_RETURNED && shared->stage == DONE &&
-        shared->launch == 0) {
-        *ran = true;
-        st = buffers_collect(&buffers, &request->c->problem,
-                             assay_format_get(recipe->out_format), out, err);
-        if (shared->workspace_bytes > 0 && out->guard_bytes == 0)
-            out->guard_where = "beside the workspace";
-        out->guard_bytes += shared->workspace_bytes;
-    } else if (end.end == CHILD_RETURNED) {
-        explain_failure(shared, result);
-    } else {
-        explain_end(shared, &buffers, &end, result);
-    }
+    const struct task_outcome outcome = take_outcome(task);
+    st = collect(r, &buffers, &outcome, &end, ran, out, result, err);
+    const bool refused = outcome.stage == ASKING && outcome.supports != 0;
+    if (r->worker && !refused &&
+        !(*ran && out->guard_bytes == 0 && out->input_bytes == 0))
+        worker_stop(r->worker);
 out:
-    child_unshare(shared, sizeof *shared);
+    if (!r->worker)
+        child_unshare(task, sizeof *task);
     buffers_free(&buffers);
     return st;
 }

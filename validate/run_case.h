@@ -16,6 +16,7 @@ struct run_request {
     double timeout_s;
     unsigned number; /* of the run; picks the poison */
     int device_index;
+    struct worker *worker; /* that runs it; NULL: a child of its own */
     bool at_start; /* on the host: inputs lie against the beginning of their
                       memory, not against its end */
 };
