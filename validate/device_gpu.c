@@ -26,8 +26,13 @@ static bool check(struct device *d, enum gpu_call call, int error)
     if (error == 0)
         return true;
     const char *text = gpu->error_text(error), *name = gpu->error_name(error);
-    snprintf(d->said, sizeof d->said, "%s: %s (%s, %d)", gpu->names[call],
-             text ? text : "no text", name ? name : "no name", error);
+    name = name ? name : "no name";
+    if (text && strcmp(text, name) != 0) /* HIP may have no better words */
+        snprintf(d->said, sizeof d->said, "%s: %s (%s, %d)", gpu->names[call],
+                 text, name, error);
+    else
+        snprintf(d->said, sizeof d->said, "%s: %s (%d)", gpu->names[call], name,
+                 error);
     term_plain(d->said);
     return false;
 }
