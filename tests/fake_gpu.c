@@ -14,7 +14,8 @@
  *   left    a launch leaves an error that no call returned
  *
  * FAKE_LOG is a file that gets a line where a device is opened.
- * -DWITHOUT_RECORD leaves EventRecord out.
+ * -DWITHOUT_RECORD leaves EventRecord out, -DPROPERTIES=name gives that
+ * function another name, as newer HIP has it.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -74,7 +75,11 @@ int CALL(GetDeviceCount)(int *n)
     return is("none") ? NO_DEVICE : 0;
 }
 
-int CALL(GetDeviceProperties)(void *all, int i)
+#ifndef PROPERTIES
+#define PROPERTIES GetDeviceProperties
+#endif
+
+int CALL(PROPERTIES)(void *all, int i)
 {
     memset(all, 0, 1024); /* somewhat like a structure of properties */
     snprintf(all, 256, "Fake %s %d", TEXT(GPU), i);
