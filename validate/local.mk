@@ -4,7 +4,14 @@ validate_libvalidate_la_SOURCES = \
 	validate/buffers.c validate/buffers.h validate/compare.c \
 	validate/compare.h validate/compare_figure.def \
 	validate/compare_html.c validate/compare_report.c \
-	validate/compare_report.h validate/device.c validate/device.h \
+	validate/compare_report.h validate/device.c validate/device.def \
+	validate/device.h validate/device_gpu.c validate/device_host.c \
+	validate/device_list.c validate/device_list.h \
+	validate/device_peak.def validate/fault.c validate/fault.h \
+	validate/gpu_attribute.def validate/gpu_call.def \
+	validate/gpu_library.def validate/gpu_runtime.c \
+	validate/gpu_runtime.h validate/task.c validate/task.h \
+	validate/worker.c validate/worker.h \
 	validate/doctor.c validate/doctor.def validate/doctor.h \
 	validate/doctor_offset.def validate/doctor_predict.c \
 	validate/doctor_predict.h validate/driver.c \

@@ -28,6 +28,7 @@ enum assay_status record_begin(const char *path, const struct report *report,
         .module_device = report->module->where,
         .driver = driver_get(report->driver)->name,
         .driver_option = report->driver_option,
+        .device_option = report->device_option,
         .timeout_option = report->timeout_option,
         .quarantine_option = report->quarantine_option,
         .repeat = repeat,
@@ -72,10 +73,11 @@ enum assay_status record_add(struct run_file_writer *w, const struct result *r,
 
 /* ---- judging again ---- */
 
-/* Verdicts of what was judged come last in their table. */
-static bool is_judged(enum verdict v)
+/* Verdicts of what was judged come last in their table. A kernel that was out
+ * of bounds may have been ended by that, or not. */
+static bool can_be(enum verdict v, bool ran)
 {
-    return v >= VERDICT_OUT_OF_BOUNDS;
+    return v == VERDICT_OUT_OF_BOUNDS || (v > VERDICT_OUT_OF_BOUNDS) == ran;
 }
 
 enum assay_status record_verdict(const struct run_result *from,
@@ -85,7 +87,7 @@ enum assay_status record_verdict(const struct run_result *from,
         if (strcmp(verdict_get((enum verdict)v)->name, from->verdict) != 0)
             continue;
         *out = (enum verdict)v;
-        if (is_judged(*out) == from->ran)
+        if (can_be(*out, from->ran))
             return ASSAY_OK;
         return assay_fail(err, ASSAY_FORMAT,
                           "case %s, recipe %s: the verdict is %s, but ran is "
@@ -183,6 +185,7 @@ enum assay_status record_report(const struct run_file *run,
     *out = (struct report){ .set_path = facts->set,
                             .set_hash = facts->set_content_hash,
                             .driver_option = facts->driver_option,
+                            .device_option = facts->device_option,
                             .timeout_option = facts->timeout_option,
                             .quarantine_option = facts->quarantine_option,
                             .limits = limits,

@@ -30,7 +30,8 @@ struct report {
     const char *set_path, *set_hash;
     enum driver_kind driver;
     const char *driver_option;     /* as given; NULL: the built-in module */
-    const char *timeout_option;    /* as given, or NULL */
+    const char *device_option;     /* as given, or NULL */
+    const char *timeout_option;    /* the same */
     const char *quarantine_option; /* the same */
     const struct limits *limits;   /* or NULL: what --limit and --limits say */
     long runs;                     /* of each kernel on each case */
@@ -71,7 +72,7 @@ const char *report_gate_limit_from(const struct result *one, enum gate gate);
 
 /* The command line that runs one result again. */
 struct repeat {
-    const char *argv[24 + 2 * GATES]; /* of the report, the result, and these */
+    const char *argv[26 + 2 * GATES]; /* of the report, the result, and these */
     char case_name[1024], kernel[160], driver[16], runs[24],
         limits[GATES][LIMITS_WORD];
 };

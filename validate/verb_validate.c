@@ -22,6 +22,7 @@ struct options {
     const char *file, *recipe, *cases, *kernel, *out, *record;
     enum driver_kind driver;
     const char *driver_option; /* as given, or NULL */
+    const char *device;        /* the same */
     unsigned inputs;           /* bits, as of a kernel */
     const char *timeout;       /* as given, or NULL */
     double timeout_s;
@@ -35,6 +36,7 @@ struct options {
 enum {
     KEY_DRIVER = 256, /* and those of the other rows of driver.def */
     KEY_RECIPE = KEY_DRIVER + DRIVERS,
+    KEY_DEVICE,
     KEY_CASE,
     KEY_KERNEL,
     KEY_INPUT,
@@ -50,6 +52,10 @@ static const struct argp_option keys[] = {
     { name, KEY_DRIVER + DRIVER_##id, arg, 0, about, 0 },
 #include "validate/driver.def"
 #undef ASSAY_DRIVER
+    { "device", KEY_DEVICE, "KIND[:N]", 0,
+      "host, hip or cuda, and which of them, as `assay list devices` has it; "
+      "default the module's kind, the first",
+      0 },
     { "recipe", KEY_RECIPE, "LIST", 0,
       "only these recipes of the set, names, globs, or NAME@FORM", 0 },
     { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
@@ -107,6 +113,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     }
     switch (key) {
+    case KEY_DEVICE: o->device = arg; break;
     case KEY_RECIPE: o->recipe = strcmp(arg, "all") == 0 ? "*" : arg; break;
     case KEY_CASE: o->cases = arg; break;
     case KEY_KERNEL: o->kernel = arg; break;
@@ -243,6 +250,7 @@ static enum assay_status run_repeatedly(struct validate *v,
     while (st == ASSAY_OK && *ran && first->runs < v->o->runs) {
         struct candidate next;
         run->number = v->runs++;
+        run->at_start = first->runs % 2;
         st = v->driver.run(&v->driver, run, ran, &next, r, err);
         if (st == ASSAY_OK && *ran)
             candidate_add_run(&run->c->problem, first, &next);
@@ -314,9 +322,8 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
     }
     int64_t total = v->cases * v->runs_per_case;
     progress_step(&v->progress, v->runs < total ? v->runs : total, total);
-    struct driver_run run = {
-        kernel, input, l->c, l->answer, v->o->timeout_s, 0
-    };
+    struct driver_run run = { kernel,          input, l->c, l->answer,
+                              v->o->timeout_s, 0,     false };
     st = run_repeatedly(v, &run, &ran, &candidate, r, err);
     if (st == ASSAY_OK && ran)
         st = judge_one(v, l, &candidate, r, err);
@@ -503,6 +510,7 @@ static enum assay_status begin_report(struct validate *v,
                                  .set_hash = assay_set_hash(v->set),
                                  .driver = v->driver.kind,
                                  .driver_option = v->o->driver_option,
+                                 .device_option = v->o->device,
                                  .timeout_option = v->o->timeout,
                                  .quarantine_option = v->o->quarantine,
                                  .limits = v->limits,
@@ -551,8 +559,8 @@ static enum assay_status validate(struct validate *v, int *code,
         (v->o->quarantine &&
          (st = quarantine_read(v->o->quarantine, &v->quarantine, err)) !=
              ASSAY_OK) ||
-        (st = driver_open(v->o->driver, v->o->driver_option, v->o->timeout_s,
-                          &v->driver, err)) != ASSAY_OK ||
+        (st = driver_open(v->o->driver, v->o->driver_option, v->o->device,
+                          v->o->timeout_s, &v->driver, err)) != ASSAY_OK ||
         (st = check_outputs(v, err)) != ASSAY_OK ||
         (st = check_selections(v, err)) != ASSAY_OK ||
         (st = begin_report(v, err)) != ASSAY_OK ||
