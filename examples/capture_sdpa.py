@@ -18,6 +18,7 @@ is kept is what the kernel gets, after autocast. In a program of one's own:
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import inspect
 import os
@@ -28,7 +29,7 @@ try:
     import torch
 except ImportError as missing:
     sys.exit(f"capture_sdpa.py: needs PyTorch, and {sys.executable} says: {missing}")
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn import functional
 from torch.nn.modules import module as modules
 from torch.overrides import TorchFunctionMode
 
@@ -36,6 +37,7 @@ import attention_call
 import tensor_file
 from attention_call import Call, Refused
 
+SDPA = functional.scaled_dot_product_attention
 FLASH_MODULES = (
     "flash_attn",
     "flash_attn.flash_attn_interface",
@@ -81,8 +83,9 @@ class Capture(TorchFunctionMode):
         self.scale: float | None = None
         self.problems: list[str] = []
         self.step = self.layer = self.most_layers = self.depth = 0
-        self.inside = False  # a flash_attn function may use the other
+        self.inside = False  # a function that is counted may use another
         self.undo: list = []
+        self._sdpa = self._counted(SDPA, attention_call.of_sdpa)
 
     def __enter__(self):
         self.undo = [
@@ -98,7 +101,12 @@ class Capture(TorchFunctionMode):
             except ImportError:
                 continue
             for function in filter(lambda f: hasattr(found, f), FLASH_FUNCTIONS):
-                self._replace(found, function)
+                real = getattr(found, function)
+                read = functools.partial(
+                    attention_call.of_flash, inspect.signature(real)
+                )
+                setattr(found, function, self._counted(real, read))
+                self.undo.append(functools.partial(setattr, found, function, real))
         return super().__enter__()
 
     def __exit__(self, *why):
@@ -108,26 +116,29 @@ class Capture(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if func is scaled_dot_product_attention and not self.inside:
-            self._count(lambda: attention_call.of_sdpa(*args, **kwargs))
-        return func(*args, **kwargs)
+        if func is functional.multi_head_attention_forward:
+            # a mode does not see the calls of what it calls
+            functional.scaled_dot_product_attention = self._sdpa
+            try:
+                return func(*args, **kwargs)
+            finally:
+                functional.scaled_dot_product_attention = SDPA
+        return (self._sdpa if func is SDPA else func)(*args, **kwargs)
 
-    def _replace(self, found, name: str) -> None:
-        real = getattr(found, name)
-        signature = inspect.signature(real)
+    def _counted(self, real, read):
+        """Return a function that is `real` and counts its calls."""
 
         def seen(*args, **kwargs):
             if self.inside:
                 return real(*args, **kwargs)
-            self._count(lambda: attention_call.of_flash(signature, *args, **kwargs))
+            self._count(lambda: read(*args, **kwargs))
             self.inside = True
             try:
                 return real(*args, **kwargs)
             finally:
                 self.inside = False
 
-        setattr(found, name, seen)
-        self.undo.append(lambda: setattr(found, name, real))
+        return seen
 
     # ---- steps and layers ----
 

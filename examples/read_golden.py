@@ -85,7 +85,10 @@ class Golden:
     """A golden set, open for reading."""
 
     def __init__(self, path: str):
-        self.file = h5py.File(path, "r")
+        try:
+            self.file = h5py.File(path, "r")
+        except OSError as why:
+            raise ValueError(f"{path} cannot be read as HDF5: {why}") from why
         if text(self.file.attrs.get("format", b"")) != "assay-golden":
             raise ValueError(f"{path} is no golden set")
 

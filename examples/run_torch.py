@@ -193,6 +193,8 @@ def run(path: str, out: str, backend: str, device: str) -> None:
         "build": build,
         "seconds": repr(seconds),
     }
+    if backend != "math":  # that one does not round P, which is no softmax form
+        facts["softmax_form"] = "whole-sum"
     tensor_file.write(out, tensors, facts)
 
 

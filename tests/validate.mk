@@ -25,10 +25,12 @@ program_tests = \
 	tests/escapes.test tests/faulty.test tests/forms.test \
 	tests/hygiene.test tests/own_kernel.test tests/prove.test \
 	tests/readme.test tests/recipes.test tests/shapes.test \
-	tests/limits.test tests/record.test tests/report.test tests/explain.test
+	tests/limits.test tests/record.test tests/report.test tests/explain.test \
+	tests/examples.test tests/torch.test
 TESTS += $(program_tests)
 EXTRA_DIST += $(program_tests) tests/packed_module.c tests/escape_module.c \
-	tests/junit-10.xsd tests/README.md
+	tests/junit-10.xsd tests/README.md tests/check_capture.py \
+	tests/check_run_torch.py
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; CXX='$(CXX)'; export CC CXX;
 
 tests_check_doctor_SOURCES = tests/check_doctor.c tests/check_assay.c \
