@@ -104,6 +104,15 @@ def check_scale_and_heads():
     assert both.layer == 3  # it left nothing behind
 
 
+def check_autocast():
+    """Kept is what the kernel gets, not what the function is given."""
+    q = torch.randn(1, 2, 4, 16)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = captured(lambda: sdpa(q, q, q))[0]
+    assert same(found.tensors["step0.layer0.q"], q[0].to(torch.bfloat16))
+    assert found.tensors["step0.layer0.v"].dtype == torch.bfloat16
+
+
 def check_flash():
     q, k, v = (t.transpose(1, 2) for t in heads(4, 2, 5, 9))
     call = lambda **more: flash_attn.flash_attn_func(q, k, v, causal=True, **more)
@@ -167,6 +176,7 @@ def check_selections():
 check_program()
 check_masks()
 check_scale_and_heads()
+check_autocast()
 check_flash()
 check_steps()
 check_selections()
