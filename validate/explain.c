@@ -299,7 +299,8 @@ static enum assay_status look(struct view *v, struct explanation *e,
         return st;
     fill_used(v);
     st = look_where(v, e, err);
-    return st == ASSAY_OK ? look_at_lse(v, e, err) : st;
+    return st == ASSAY_OK && !v->in->sketch->no_lse ? look_at_lse(v, e, err)
+                                                    : st;
 }
 
 enum assay_status explain(const struct explain_input *in,
