@@ -10,7 +10,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/doctor_predict.h validate/driver.c \
 	validate/driver.def validate/driver.h validate/driver_module.c \
 	validate/edit.c validate/edit.h \
-	validate/explain.c validate/explain.h validate/gate.def \
+	validate/explain.c validate/explain.h \
+	validate/explain_form.c validate/explain_form.h validate/gate.def \
 	validate/gates.c validate/gates.h validate/gates_rows.c \
 	validate/gates_twin.c validate/heat.c validate/heat.def \
 	validate/heat.h validate/judge.c validate/judge.h \
