@@ -20,6 +20,12 @@ static const struct shade {
 };
 enum { SHADES = sizeof shades / sizeof *shades };
 
+const char *heat_kind_name(enum heat_kind kind)
+{
+    return kind == HEAT_HEADS_BY_ROWS ? "heads-by-queries"
+                                      : "queries-by-channels";
+}
+
 enum heat_kind heat_kind_for(const struct location *location)
 {
     enum pattern_id id = location->found[PATTERN_KIND_CHANNELS].id;

@@ -27,6 +27,9 @@ struct heat {
     double *value;
 };
 
+/* "heads-by-queries"; for reports. */
+const char *heat_kind_name(enum heat_kind kind);
+
 /* The kind that tells more: by channels where some channels alone are wrong. */
 enum heat_kind heat_kind_for(const struct location *location);
 
