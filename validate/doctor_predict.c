@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "validate/rescale.h"
+
 enum kind {
     KIND_CLASS,
     KIND_LSE,
@@ -18,6 +20,7 @@ enum kind {
     KIND_SCORES,
     KIND_SCALED,
     KIND_KEYS,
+    KIND_STALE,
     KIND_PLACE,
     KIND_FITTED
 };
@@ -82,6 +85,10 @@ static bool can_try(const struct doctor_input *in, enum cause cause)
     case KIND_SCORES:
     case KIND_SCALED:
     case KIND_KEYS: return doctor_has_scores(in);
+    case KIND_STALE:
+        return doctor_has_scores(in) &&
+               assay_softmax_get(in->recipe->softmax)->kind ==
+                   ASSAY_KIND_ONLINE;
     default: return true;
     }
 }
@@ -136,11 +143,11 @@ static void add_padding(struct list *list, const struct assay_problem *p)
     }
 }
 
-static void add_numbers(struct list *list, enum cause cause, const int *from,
-                        int n)
+static void add_numbers(struct list *list, enum cause cause,
+                        const int64_t *from, size_t n)
 {
-    for (int i = 0; i < n; i++)
-        add(list, cause, from[i], "%d", from[i]);
+    for (size_t i = 0; i < n; i++)
+        add(list, cause, (double)from[i], "%lld", (long long)from[i]);
 }
 
 /* The numbers that are tried in a cause's formula. */
@@ -148,9 +155,10 @@ static void add_variants(struct list *list, enum cause cause,
                          const struct doctor_input *in,
                          const struct doctor_fit *fit)
 {
-    static const int widths[] = { 16,  32,  48,  64,  72,  80, 96,
-                                  112, 128, 192, 256, 512, 576 };
-    static const int tiles[] = { 16, 32, 64, 128, 256 };
+    static const int64_t widths[] = { 16,  32,  48,  64,  72,  80, 96,
+                                      112, 128, 192, 256, 512, 576 };
+    static const int64_t tiles[] = { 16, 32, 64, 128, 256 },
+                         stale[] = RESCALE_TILES;
     switch (cause) {
     case CAUSE_ROUNDED:
         add(list, cause, ASSAY_BF16, "bf16");
@@ -162,6 +170,9 @@ static void add_variants(struct list *list, enum cause cause,
         break;
     case CAUSE_TILE_LESS:
         add_numbers(list, cause, tiles, sizeof tiles / sizeof *tiles);
+        break;
+    case CAUSE_RESCALE:
+        add_numbers(list, cause, stale, sizeof stale / sizeof *stale);
         break;
     case CAUSE_PADDING: add_padding(list, in->p); break;
     case CAUSE_OFFSET:
@@ -348,6 +359,17 @@ static struct guess guess_keys(double keys, const struct doctor_row *f,
                            f->noise };
 }
 
+static struct guess guess_stale(double tile, const struct doctor_row *f,
+                                const struct doctor_scores *scores)
+{
+    rescale_lifts((int64_t)tile, f->keys, scores->s, scores->work);
+    for (int64_t j = 0; j < f->keys; j++)
+        scores->work[j] += scores->s[j];
+    return (struct guess){
+        f->e + assay_logsumexp(f->keys, scores->work) - f->all, f->noise
+    };
+}
+
 /* The LSE of another row has that row's own jitter. */
 static struct guess guess_place(const struct doctor_input *in, double row)
 {
@@ -389,6 +411,7 @@ struct guess doctor_guess(const struct doctor_input *in,
     case KIND_SCORES: return (struct guess){ value + f->shift, 0 };
     case KIND_SCALED: return guess_scaled(in, h, f, scores);
     case KIND_KEYS: return guess_keys(value, f, scores->s);
+    case KIND_STALE: return guess_stale(value, f, scores);
     case KIND_PLACE: return guess_place(in, value);
     default: return (struct guess){ value, 0 };
     }

@@ -17,7 +17,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/locate_channels.c validate/locate_key_sets.c \
 	validate/locate_keys.c validate/locate_keys.h \
 	validate/locate_rows.c validate/locate_scene.h \
-	validate/locate_values.c validate/locate_ways.c validate/module.c \
+	validate/locate_values.c validate/locate_rescale.c \
+	validate/locate_ways.c validate/module.c \
 	validate/module.h validate/mutate_output.c \
 	validate/mutate_problem.c validate/mutation.c \
 	validate/mutation.def validate/mutation.h validate/pattern.def \
@@ -25,7 +26,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/prove.h validate/prove_html.c validate/prove_limits.c \
 	validate/prove_report.c validate/prove_report.h \
 	validate/quarantine.c validate/quarantine.h validate/record.c \
-	validate/record.h validate/report.c validate/report.def \
+	validate/record.h validate/rescale.c validate/rescale.h \
+	validate/report.c validate/report.def \
 	validate/report.h validate/report_csv.c validate/report_draw.c \
 	validate/report_draw.h validate/report_explain.c \
 	validate/report_explain.h validate/report_file.c \

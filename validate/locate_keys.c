@@ -82,6 +82,16 @@ double keys_answer(const struct keys *k, struct assay_place at, struct way way,
     return top + log(sum);
 }
 
+double keys_explained(const struct keys *k, const struct key_row *row,
+                      const double *change)
+{
+    double left = 0;
+    for (int64_t c = 0; c < k->p->dv; c++)
+        left += (row->d[c] - change[c]) * (row->d[c] - change[c]);
+    double part = 1 - left / row->dd;
+    return part > 0 ? part : 0; /* NaN explains nothing */
+}
+
 struct way keys_right_way(const struct keys *k, const struct key_row *row)
 {
     return (struct way){ row->score, row->visible, 1, 0, kv_of(k, row->at) };
