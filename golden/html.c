@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "golden/colour.h"
+#include "golden/text.h"
 #include "golden/utf8.h"
 
 /* ---- text ---- */
@@ -34,11 +35,8 @@ void html_text(FILE *out, const char *text)
 
 static void formatted(FILE *out, const char *format, va_list args)
 {
-    char *text = NULL;
-    if (vasprintf(&text, format, args) >= 0)
-        html_text(out, text);
-    else
-        fputs("(no memory for a text)", out);
+    char *text = text_new_args(format, args);
+    html_text(out, text ? text : "(no memory for a text)");
     free(text);
 }
 

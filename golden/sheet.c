@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "golden/text.h"
+
 static void markdown_head(FILE *out, const struct column *columns, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -106,11 +108,9 @@ static void cell(struct sheet *s, const char *text)
 
 void sheet_cell(struct sheet *s, const char *format, ...)
 {
-    char *text;
     va_list args;
     va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        text = NULL;
+    char *text = text_new_args(format, args);
     va_end(args);
     s->failed |= !text;
     cell(s, text ? text : "");

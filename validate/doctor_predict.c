@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "golden/text.h"
 #include "validate/rescale.h"
 
 enum kind {
@@ -107,7 +108,7 @@ add(struct list *list, enum cause cause, double v, const char *what, ...)
     struct hypothesis *h = &list->at[list->n++];
     *h = (struct hypothesis){ .cause = cause, .v = v };
     va_start(args, what);
-    vsnprintf(h->what, sizeof h->what, what, args);
+    text_print_args(h->what, sizeof h->what, what, args);
     va_end(args);
 }
 

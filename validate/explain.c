@@ -10,6 +10,7 @@
 #include "assay/operand.h"
 #include "assay/stage.h"
 #include "golden/term.h"
+#include "golden/text.h"
 #include "validate/doctor.h"
 #include "validate/judge.h"
 
@@ -298,16 +299,16 @@ static void tell_lse(const struct view *v, const struct diagnosis *d,
                  unwritten, plural(unwritten));
     } else if (d->cause == CAUSE_UNEXPLAINED && v->implies_lse && d->rows > 0) {
         snprintf(e->lse_cause, sizeof e->lse_cause, "%s", v->implies_lse);
-        snprintf(e->lse, sizeof e->lse,
-                 "may follow from that (%" PRId64 " row%s, %.2g nats off)",
-                 d->wrong, plural(d->wrong), d->was);
+        text_print(e->lse, sizeof e->lse,
+                   "may follow from that (%" PRId64 " row%s, %.2g nats off)",
+                   d->wrong, plural(d->wrong), d->was);
     } else if (d->cause != CAUSE_RIGHT)
         snprintf(e->lse, sizeof e->lse, "%s", d->text);
     else if (heads)
-        snprintf(e->lse, sizeof e->lse,
-                 "each row is within its limit, a head's rows together are "
-                 "not: LSE is about %.6g times the right one %+.3g",
-                 d->slope, d->offset);
+        text_print(e->lse, sizeof e->lse,
+                   "each row is within its limit, a head's rows together are "
+                   "not: LSE is about %.6g times the right one %+.3g",
+                   d->slope, d->offset);
 }
 
 static enum assay_status look_at_lse(const struct view *v,
