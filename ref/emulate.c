@@ -294,7 +294,7 @@ static enum assay_status check_jitter(const struct blocked_job *job,
     for (int64_t r = 0; r < assay_problem_rows(p); r++) {
         const struct assay_place at = assay_row_place(p, r);
         if ((isfinite(jitter->o[r]) && isfinite(jitter->lse[r])) ||
-            isnan(lse[r]) || lse[r] == INFINITY ||
+            !isfinite(lse[r]) ||
             !all_finite(p->dv, o + assay_row_offset(p->nq, p->hq, p->dv, at.b,
                                                     at.i, at.h)))
             continue;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "golden/text.h"
+#include "validate/dot.h"
 #include "validate/rescale.h"
 
 enum kind {
@@ -247,13 +248,8 @@ bool doctor_can_fold(const struct doctor_input *in)
 void doctor_score(const struct assay_problem *p, const float *q, const float *k,
                   double by, int64_t keys, double *s)
 {
-    for (int64_t j = 0; j < keys; j++) {
-        const float *kj = k + j * p->hk * p->dk;
-        double dot = 0;
-        for (int64_t c = 0; c < p->dk; c++)
-            dot += (double)q[c] * kj[c];
-        s[j] = by * dot;
-    }
+    for (int64_t j = 0; j < keys; j++)
+        s[j] = by * dot(p->dk, q, k + j * p->hk * p->dk);
 }
 
 /* Q's values after the scale is folded in and they are quantized. */

@@ -7,7 +7,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/compare_report.h validate/device.c validate/device.h \
 	validate/doctor.c validate/doctor.def validate/doctor.h \
 	validate/doctor_offset.def validate/doctor_predict.c \
-	validate/doctor_predict.h validate/edit.c validate/edit.h \
+	validate/doctor_predict.h validate/dot.h validate/edit.c validate/edit.h \
 	validate/explain.c validate/explain.h validate/gate.def \
 	validate/gates.c validate/gates.h validate/gates_rows.c \
 	validate/gates_twin.c validate/heat.c validate/heat.def \
