@@ -321,7 +321,7 @@ static const double OTHER_SCALE = 1e-3;
 static struct guess guess_scaled(const struct doctor_input *in,
                                  const struct hypothesis *h,
                                  const struct doctor_row *f,
-                                 const struct doctor_scores *scores)
+                                 struct doctor_scores *scores)
 {
     const double by = formula(h->cause, in->p, f, h->v),
                  more = fabs(by) > 1 ? fabs(by) : 1,
@@ -339,11 +339,17 @@ static struct guess guess_scaled(const struct doctor_input *in,
     if (!h->folded)
         return g;
     if (fabs(f->c - g.value) >
-            FOLD_FAR * more * fabs(f->e - f->x) + fabs(f->c - f->e) ||
-        !doctor_score_folded(in, by * in->p->softmax_scale, f->keys, scores,
-                             scores->work))
+        FOLD_FAR * more * fabs(f->e - f->x) + fabs(f->c - f->e))
         return (struct guess){ NAN, 0 };
-    g.value = assay_logsumexp(f->keys, scores->work) + shift;
+    if (by != scores->folded_by) {
+        scores->folded_by = by;
+        scores->folded_lse =
+            doctor_score_folded(in, by * in->p->softmax_scale, f->keys, scores,
+                                scores->work)
+                ? assay_logsumexp(f->keys, scores->work)
+                : NAN;
+    }
+    g.value = scores->folded_lse + shift;
     return g;
 }
 
@@ -397,7 +403,7 @@ static const double WORD_EPSILON = 0x1p-7;
 struct guess doctor_guess(const struct doctor_input *in,
                           const struct hypothesis *h,
                           const struct doctor_row *f,
-                          const struct doctor_scores *scores)
+                          struct doctor_scores *scores)
 {
     const double value =
         kinds[h->cause] == KIND_SCALED ? 0 : formula(h->cause, in->p, f, h->v);
