@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += validate/libvalidate.la
 validate_libvalidate_la_SOURCES = \
-	validate/buffers.c validate/buffers.h validate/compare.c \
+	validate/alike.c validate/alike.h validate/buffers.c validate/buffers.h validate/compare.c \
 	validate/compare.h validate/compare_figure.def \
 	validate/compare_html.c validate/compare_report.c \
 	validate/compare_report.h validate/device.c validate/device.h \

@@ -8,6 +8,7 @@
 
 #include "assay/memory.h"
 #include "golden/plot.h"
+#include "validate/alike.h"
 #include "validate/judge.h"
 #include "validate/picture.h"
 
@@ -224,17 +225,18 @@ static bool draw_recipe(const struct report *r, size_t first, struct html *h)
     return ok;
 }
 
+static const struct assay_recipe *drawn_recipe(const void *report, size_t i)
+{
+    const struct report *r = report;
+    return r->results[i].picture ? r->results[i].recipe : NULL;
+}
+
 bool report_draw_lse(const struct report *r, struct html *h)
 {
     bool ok = true;
-    for (size_t i = 0; ok && i < r->count; i++) {
-        bool first = r->results[i].picture != NULL;
-        for (size_t j = 0; j < i; j++)
-            first &= !r->results[j].picture ||
-                     r->results[j].recipe != r->results[i].recipe;
-        if (first)
+    for (size_t i = 0; ok && i < r->count; i++)
+        if (alike_is_first(drawn_recipe, r, i))
             ok = draw_recipe(r, i, h);
-    }
     return ok;
 }
 
