@@ -117,6 +117,15 @@ static void place_text(struct assay_place at, char *text, size_t n)
         snprintf(text, n, " at batch %" PRId64 ", head %" PRId64, at.b, at.h);
 }
 
+static enum verdict verdict_of(const struct sketch *s, enum gate gate)
+{
+    const bool of_lse = gate == GATE_LSE || gate == GATE_LSE_RMS ||
+                        gate == GATE_LSE_MEAN || gate == GATE_TOTAL_LSE;
+    if (gate == GATE_INTEGRITY)
+        return integrity_verdict(s);
+    return s->no_lse && of_lse ? VERDICT_MISSING : gate_rows[gate].verdict;
+}
+
 /* The gravest verdict of the failed gates, the reason it gives, and the names
  * of the other gates that fail. */
 static void conclude(const struct sketch *s, struct result *out)
@@ -127,8 +136,7 @@ static void conclude(const struct sketch *s, struct result *out)
         const struct gate_result *gate = &out->gates[g];
         if (gate->pass)
             continue;
-        enum verdict v =
-            g == GATE_INTEGRITY ? integrity_verdict(s) : gate_rows[g].verdict;
+        const enum verdict v = verdict_of(s, (enum gate)g);
         if (v < out->verdict) {
             char place[96];
             place_text(gate->at, place, sizeof place);
@@ -172,6 +180,14 @@ static void spread_to_heads(const struct sketch *s, struct result *out)
         out->heads_gates[bh] |= all;
 }
 
+static void tell_unknown(const struct sketch *s, struct result *out)
+{
+    static const char text[] = "no LSE was delivered, its gates are not judged";
+    if (s->no_lse && !strstr(out->notes, text))
+        text_append(out->notes, sizeof out->notes, "%s%s",
+                    out->notes[0] ? "; " : "", text);
+}
+
 /* A pass that says little is told: rows whose right answer is not finite are
  * held to its classes alone. Not twice, when a record is judged again. */
 static void tell_blind(const struct sketch *s, struct result *out)
@@ -190,10 +206,11 @@ static void tell_blind(const struct sketch *s, struct result *out)
 static void distances(const struct sketch *s, struct result *out)
 {
     const struct assay_problem *p = &s->problem;
-    assay_distance(p, s->ce, s->lse_c, s->lse_e, 0, p->hq, &out->build);
+    const double *lse_c = s->no_lse ? NULL : s->lse_c;
+    assay_distance(p, s->ce, lse_c, s->lse_e, 0, p->hq, &out->build);
     assay_distance(p, s->ex, s->lse_e, s->lse_x, 0, p->hq,
                    &out->recipe_distance);
-    assay_distance(p, s->cx, s->lse_c, s->lse_x, 0, p->hq, &out->total);
+    assay_distance(p, s->cx, lse_c, s->lse_x, 0, p->hq, &out->total);
 }
 
 enum assay_status judge_sketch(const struct sketch *s,
@@ -221,6 +238,7 @@ enum assay_status judge_sketch(const struct sketch *s,
     spread_to_heads(s, out);
     conclude(s, out);
     suspect_form(out);
+    tell_unknown(s, out);
     tell_blind(s, out);
     return j.st;
 }
