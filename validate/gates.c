@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "golden/text.h"
+
 static void mark(struct judging *j, enum gate gate, int64_t bh)
 {
     j->heads_gates[bh] |= 1u << gate;
@@ -36,7 +38,8 @@ void gate_note(struct judging *j, enum gate gate, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(j->gates[gate].note, sizeof j->gates[gate].note, format, args);
+    text_print_args(j->gates[gate].note, sizeof j->gates[gate].note, format,
+                    args);
     va_end(args);
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += validate/libvalidate.la
 validate_libvalidate_la_SOURCES = \
-	validate/buffers.c validate/buffers.h validate/compare.c \
+	validate/alike.c validate/alike.h validate/buffers.c validate/buffers.h validate/compare.c \
 	validate/compare.h validate/compare_figure.def \
 	validate/compare_html.c validate/compare_report.c \
 	validate/compare_report.h validate/device.c validate/device.def \
@@ -14,7 +14,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/worker.c validate/worker.h \
 	validate/doctor.c validate/doctor.def validate/doctor.h \
 	validate/doctor_offset.def validate/doctor_predict.c \
-	validate/doctor_predict.h validate/driver.c \
+	validate/doctor_predict.h validate/dot.h validate/driver.c \
 	validate/driver.def validate/driver.h validate/driver_module.c \
 	validate/edit.c validate/edit.h \
 	validate/explain.c validate/explain.h \
@@ -27,7 +27,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/locate_channels.c validate/locate_key_sets.c \
 	validate/locate_keys.c validate/locate_keys.h \
 	validate/locate_rows.c validate/locate_scene.h \
-	validate/locate_values.c validate/locate_ways.c validate/module.c \
+	validate/locate_values.c validate/locate_rescale.c \
+	validate/locate_ways.c validate/module.c \
 	validate/module.h validate/mutate_output.c \
 	validate/mutate_problem.c validate/mutation.c \
 	validate/mutation.def validate/mutation.h validate/pattern.def \
@@ -35,7 +36,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/prove.h validate/prove_html.c validate/prove_limits.c \
 	validate/prove_report.c validate/prove_report.h \
 	validate/quarantine.c validate/quarantine.h validate/record.c \
-	validate/record.h validate/report.c validate/report.def \
+	validate/record.h validate/rescale.c validate/rescale.h \
+	validate/report.c validate/report.def \
 	validate/report.h validate/report_csv.c validate/report_draw.c \
 	validate/report_draw.h validate/report_explain.c \
 	validate/report_explain.h validate/report_file.c \

@@ -137,6 +137,13 @@ report_one_writer report_jsonl_one;
 /* The largest part of what the gates allow a judged result; above 1 fails. */
 double report_used(const struct result *one);
 
+/* Places in a page: result i's row in the table of all, and why it is not a
+ * pass; "" if there is nothing to say of it. */
+struct report_places {
+    char row[SHEET_PLACE], why[SHEET_PLACE];
+};
+struct report_places report_places(const struct report *r, size_t i);
+
 /* Tables of all results, and of the worst figures of each recipe. */
 bool report_results(const struct report *r, const struct sheet_to *to);
 bool report_worst(const struct report *r, const struct sheet_to *to);
