@@ -21,7 +21,7 @@ static void make_values(void)
     for (int i = 0; i < N; i++) {
         state = state * 1664525u + 1013904223u;
         x[i] = (float)((double)(state >> 8) / (1 << 23) - 1) *
-               (float)(1 << (i / D % 5));
+               (1 + (float)(i / D % 13) / 13); /* any fraction of amax */
     }
     for (int i = 0; i < 3 * H * D; i++) /* zeros, subnormal and huge tokens */
         x[(40 * H) * D + i] *= i < H * D ? 0 : i < 2 * H * D ? 1e-42f : 1e37f;
