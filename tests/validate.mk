@@ -2,7 +2,7 @@
 # Tests of validate/ and of the program as a whole.
 check_programs_validate = \
 	tests/check_judge tests/check_gates tests/check_child \
-	tests/check_doctor tests/check_locate tests/check_mutation
+	tests/check_doctor tests/check_locate tests/check_mutation tests/check_scale_bytes
 tests_check_judge_SOURCES = tests/check_judge.c tests/check_assay.c
 tests_check_judge_CPPFLAGS = $(tests_cppflags)
 tests_check_judge_CFLAGS = $(tests_cflags)
@@ -41,6 +41,11 @@ tests_check_locate_SOURCES = tests/check_locate.c tests/check_assay.c
 tests_check_locate_CPPFLAGS = $(tests_cppflags)
 tests_check_locate_CFLAGS = $(tests_cflags)
 tests_check_locate_LDADD = validate/libvalidate.la $(tests_golden)
+
+tests_check_scale_bytes_SOURCES = tests/check_scale_bytes.c tests/check_assay.c
+tests_check_scale_bytes_CPPFLAGS = $(tests_cppflags)
+tests_check_scale_bytes_CFLAGS = $(tests_cflags)
+tests_check_scale_bytes_LDADD = validate/libvalidate.la $(tests_golden)
 check_PROGRAMS += tests/print_report
 
 tests_print_report_SOURCES = tests/print_report.c

@@ -33,7 +33,9 @@ validate_libvalidate_la_SOURCES = \
 	validate/report_limits.c \
 	validate/report_junit.c validate/report_reasons.c \
 	validate/report_table.c validate/result.h validate/run_case.c \
-	validate/run_case.h validate/topics.c validate/topics.h \
+	validate/run_case.h validate/scale_bytes.c \
+	validate/scale_bytes.h validate/scale_reading.c \
+	validate/scale_reading.h validate/topics.c validate/topics.h \
 	validate/verb_compare.c validate/verb_judge.c \
 	validate/verb_prove.c validate/verb_validate.c \
 	validate/verdict.def
