@@ -217,7 +217,8 @@ enum assay_status run_file_add(struct run_file_writer *w,
             ASSAY_OK &&
         (st = h5_write_int(path, group, "ran", r->ran, err)) == ASSAY_OK &&
         r->ran &&
-        (st = write_sketch(path, group, &r->sketch, err)) == ASSAY_OK)
+        (st = write_sketch(path, group, &r->sketch, err)) == ASSAY_OK &&
+        (st = run_payload_write(path, group, &r->sketch, err)) == ASSAY_OK)
         st = explanation_write(path, group, r->why, err);
     if (st == ASSAY_OK)
         st = stored_flush(&w->stored, err);

@@ -76,7 +76,7 @@ static struct result judged(void)
     static struct result r;
     result_free(&r);
     r = (struct result){ .recipe = answer.recipe };
-    ck_assert_int_eq(judge(&(struct yardstick){ &problem, &answer, &exact },
+    ck_assert_int_eq(judge(&(struct yardstick){ &problem, &answer, &exact, NULL },
                            &candidate, &r, NULL),
                      ASSAY_OK);
     return r;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "assay/quantize.h"
-#include "validate/scale_bytes.h"
+#include "golden/scale_bytes.h"
 
 enum { B = 2, S = 70, H = 3, D = 64, N = B * S * H * D };
 

@@ -18,7 +18,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/locate_keys.c validate/locate_keys.h \
 	validate/locate_rows.c validate/locate_scene.h \
 	validate/locate_values.c validate/locate_ways.c validate/module.c \
-	validate/module.h validate/mutate_output.c \
+	validate/module.h validate/mutate_output.c validate/mutate_payload.c \
 	validate/mutate_problem.c validate/mutation.c \
 	validate/mutation.def validate/mutation.h validate/pattern.def \
 	validate/picture.c validate/picture.h validate/prove.c \
@@ -33,9 +33,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/report_limits.c \
 	validate/report_junit.c validate/report_reasons.c \
 	validate/report_table.c validate/result.h validate/run_case.c \
-	validate/run_case.h validate/scale_bytes.c \
-	validate/scale_bytes.h validate/scale_reading.c \
-	validate/scale_reading.h validate/topics.c validate/topics.h \
+	validate/run_case.h validate/topics.c validate/topics.h \
 	validate/verb_compare.c validate/verb_judge.c \
 	validate/verb_prove.c validate/verb_validate.c \
 	validate/verdict.def
