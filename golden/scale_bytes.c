@@ -263,22 +263,26 @@ static void tell_first(const struct told *t, enum byte_kind kind)
 static void tell_agreement(const struct told *t)
 {
     const struct scale_bytes *b = t->b;
-    int equal = 0, other = 0;
+    int equal = 0;
+    int64_t left = 0;
     for (int k = 0; k < BYTE_KINDS; k++)
         if (b->steps[k].count > 0 && b->steps[k].left == 0)
             ADD(t, "%s%ss", equal++ ? " and " : ": ",
                 byte_kind_name((enum byte_kind)k));
     ADD(t, "%s", equal ? " agree under it" : "");
-    for (int k = 0; k < BYTE_KINDS; k++)
-        if (b->steps[k].left > 0)
-            ADD(t, "%s%" PRId64 " %s%s",
-                other++ ? " and "
-                : equal ? ", "
-                        : ": ",
-                b->steps[k].left, byte_kind_name((enum byte_kind)k),
-                plural(b->steps[k].left));
-    if (other)
-        ADD(t, " differ%s", equal ? "" : " under it");
+    for (int k = 0; k < BYTE_KINDS; k++) {
+        const int64_t n = b->steps[k].left;
+        if (n == 0)
+            continue;
+        ADD(t, "%s%" PRId64 " %s%s",
+            left > 0 ? " and "
+            : equal  ? ", "
+                     : ": ",
+            n, byte_kind_name((enum byte_kind)k), plural(n));
+        left += n;
+    }
+    if (left > 0)
+        ADD(t, " differ%s%s", left == 1 ? "s" : "", equal ? "" : " under it");
     if (b->also > 0)
         ADD(t, " (%" PRId64 " other reading%s as well)", b->also,
             b->also == 1 ? " does" : "s do");
