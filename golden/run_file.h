@@ -21,7 +21,8 @@ struct run_facts {
 struct run_result {
     const char *case_name;
     const char *kernel; /* "": the module has none for the recipe */
-    const char *input;  /* "raw", "packed", or NULL with no kernel; static */
+    const char *input;  /* "raw", "packed", "saved", or NULL with no
+                           kernel; static */
     const char *verdict, *reason, *notes;
     const struct assay_recipe *recipe;
     struct assay_problem problem;

@@ -191,7 +191,7 @@ static enum assay_status read_case_name(const char *path, hid_t group,
 static enum assay_status read_input(const char *path, hid_t group,
                                     const char **out, struct assay_error *err)
 {
-    static const char *const inputs[] = { "raw", "packed" };
+    static const char *const inputs[] = { "raw", "packed", "saved" };
     char *text;
     if (!h5_has_attribute(group, "input"))
         return ASSAY_OK;
@@ -203,8 +203,8 @@ static enum assay_status read_input(const char *path, hid_t group,
             *out = inputs[i];
     if (!*out)
         st = assay_fail(err, ASSAY_FORMAT,
-                        "%s: input is \"%.40s\", must be raw or packed", path,
-                        text);
+                        "%s: input is \"%.40s\", must be raw, packed or saved",
+                        path, text);
     free(text);
     return st;
 }

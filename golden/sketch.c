@@ -65,7 +65,7 @@ void candidate_add_run(const struct assay_problem *p, struct candidate *first,
                  rows = (size_t)assay_problem_rows(p);
     const bool same =
         (n == 0 || memcmp(first->o, next->o, n * sizeof *next->o) == 0) &&
-        (rows == 0 ||
+        (rows == 0 || !first->lse || !next->lse ||
          memcmp(first->lse, next->lse, rows * sizeof *next->lse) == 0);
     first->runs++;
     if (!same && first->runs_differ++ == 0)
@@ -81,8 +81,9 @@ static void hash_bits(const struct assay_problem *p, const struct candidate *c,
     if (state && XXH3_128bits_reset(state) == XXH_OK) {
         XXH3_128bits_update(state, c->o,
                             (size_t)assay_problem_o_elems(p) * sizeof *c->o);
-        XXH3_128bits_update(state, c->lse,
-                            (size_t)assay_problem_rows(p) * sizeof *c->lse);
+        if (c->lse)
+            XXH3_128bits_update(state, c->lse,
+                                (size_t)assay_problem_rows(p) * sizeof *c->lse);
         hash = XXH3_128bits_digest(state);
     }
     XXH3_freeState(state);
@@ -153,7 +154,7 @@ enum assay_status sketch_make(const struct yardstick *against,
     assay_rows_measure(p, assay_format_get(e->recipe->out_format), c->o, e->o,
                        x->o, e->jitter.bound, out->ce, out->ex, out->cx,
                        out->beyond);
-    memcpy(out->lse_c, c->lse, rows * sizeof *c->lse);
+    memcpy(out->lse_c, c->lse ? c->lse : e->lse, rows * sizeof *e->lse);
     memcpy(out->lse_e, e->lse, rows * sizeof *e->lse);
     memcpy(out->lse_x, x->lse, rows * sizeof *x->lse);
     memcpy(out->jitter_o, e->jitter.o, rows * sizeof *e->jitter.o);
@@ -173,6 +174,8 @@ enum assay_status sketch_make(const struct yardstick *against,
     out->runs = c->runs;
     out->runs_differ = c->runs_differ;
     out->first_differs = c->first_differs;
+    out->no_lse = !c->lse;
+    out->saved = c->saved;
     hash_bits(p, c, out->bits);
     st = compare_payloads(against, c, out, err);
     if (st != ASSAY_OK)

@@ -14,7 +14,9 @@
 /* What a kernel left behind. */
 struct candidate {
     const float *o;          /* values, [b, nq, hq, dv] */
-    const double *lse;       /* [b, hq, nq] */
+    const double *lse;       /* [b, hq, nq]; NULL: not delivered */
+    bool saved;              /* in memory that was not ours: no guards, no
+                                poison, nothing known of them */
     int64_t guard_bytes;     /* changed outside the buffers */
     const char *guard_where; /* the first: "after o"; static, or NULL */
     int64_t input_bytes;     /* inputs changed */
@@ -44,17 +46,18 @@ struct sketch {
     const struct assay_recipe *recipe;
     struct assay_row *ce, *ex, *cx; /* C against E, E against X, C against X */
     struct assay_row_beyond *beyond;
-    double *lse_c, *lse_e, *lse_x;
-    float *jitter_o, *jitter_lse; /* rows */
-    float *jitter_gain;           /* heads */
-    double *bar_o, *bar_lse;      /* heads */
-    double *unwritten;            /* heads */
+    double *lse_c, *lse_e, *lse_x; /* lse_c is lse_e where no_lse */
+    float *jitter_o, *jitter_lse;  /* rows */
+    float *jitter_gain;            /* heads */
+    double *bar_o, *bar_lse;       /* heads */
+    double *unwritten;             /* heads */
     /* as in struct candidate */
     int64_t guard_bytes, input_bytes, o_unwritten, lse_unwritten;
     char guard_where[32];
     struct assay_place unwritten_at;
     int64_t runs, runs_differ, first_differs;
     struct scale_bytes payload[ASSAY_INPUTS];
+    int64_t no_lse, saved; /* 1: yes */
     char
         bits[33]; /* XXH3-128 of O and LSE in their words, for comparing runs */
 };

@@ -413,6 +413,63 @@ START_TEST(nan_jitter_fails)
 }
 END_TEST
 
+/* What a kernel does not deliver is not judged, unless somebody asks for it. */
+START_TEST(no_lse)
+{
+    candidate.lse = NULL;
+    struct result r = judged();
+    ck_assert_int_eq(r.verdict, VERDICT_PASS);
+    for (int g = 0; g < GATES; g++)
+        ck_assert_int_eq(r.gates[g].judged,
+                         g != GATE_LSE && g != GATE_LSE_RMS &&
+                             g != GATE_LSE_MEAN && g != GATE_REPEAT &&
+                             g != GATE_TOTAL_L2 && g != GATE_TOTAL_MAX &&
+                             g != GATE_TOTAL_LSE);
+    ck_assert(isnan(r.build.lse_max) && isnan(r.total.lse_mean));
+    ck_assert(r.recipe_distance.lse_max > 0);
+    ck_assert(strstr(r.notes, "no LSE was delivered") != NULL);
+    row_of(1, 9)[0] += 1;
+    ck_assert_int_eq(judged().verdict, VERDICT_WRONG);
+}
+END_TEST
+
+START_TEST(lse_that_a_limit_asks_for)
+{
+    static const enum gate gates[] = { GATE_LSE, GATE_LSE_RMS, GATE_LSE_MEAN,
+                                       GATE_TOTAL_LSE };
+    const struct yardstick against = { &problem, &answer, &exact };
+    struct limit limits[GATES];
+    struct sketch sketch;
+    struct result r = { .recipe = answer.recipe };
+    candidate.lse = NULL;
+    ck_assert_int_eq(sketch_make(&against, &candidate, &sketch, NULL),
+                     ASSAY_OK);
+    limits_default(limits);
+    limits[gates[_i]] = (struct limit){ 1, LIMIT_COMMAND_LINE, NULL, NULL };
+    ck_assert_int_eq(judge_sketch(&sketch, limits, &r, NULL), ASSAY_OK);
+    ck_assert_int_eq(r.verdict, VERDICT_MISSING);
+    ck_assert_int_eq(r.heads_failed, 2);
+    ck_assert_msg(strstr(r.reason, "no LSE was delivered") != NULL, "%s",
+                  r.reason);
+    sketch_free(&sketch);
+    result_free(&r);
+}
+END_TEST
+
+/* Of memory that was not ours nothing is known, but what is seen counts. */
+START_TEST(saved_outputs)
+{
+    candidate.saved = true;
+    struct result r = judged();
+    ck_assert(!r.gates[GATE_INTEGRITY].judged);
+    ck_assert_int_eq(r.verdict, VERDICT_PASS);
+    candidate.input_bytes = 1;
+    r = judged();
+    ck_assert(r.gates[GATE_INTEGRITY].judged);
+    ck_assert_int_eq(r.verdict, VERDICT_OUT_OF_BOUNDS);
+}
+END_TEST
+
 START_TEST(tables_are_sane)
 {
     for (int v = 0; v < VERDICTS; v++) {
@@ -451,6 +508,9 @@ int main(void)
     tcase_add_test(tests, the_rule_is_named);
     tcase_add_test(tests, all_zero_and_sign_fail);
     tcase_add_test(tests, nan_jitter_fails);
+    tcase_add_test(tests, no_lse);
+    tcase_add_loop_test(tests, lse_that_a_limit_asks_for, 0, 4);
+    tcase_add_test(tests, saved_outputs);
     tcase_add_test(tests, tables_are_sane);
     suite_add_tcase(suite, tests);
     return assay_check_main(suite);

@@ -121,7 +121,7 @@ static void make(struct result r[RESULTS])
 
 int main(int argc, char **argv)
 {
-    static struct module_info module = { .path = "m.so", .name = "made" };
+    static struct driver_info module = { .path = "m.so", .name = "made" };
     static struct result results[RESULTS];
     char *command = strdup("assay validate s.h5");
     struct report r = { .verb = "validate", .set_path = "some/s.h5",

@@ -93,8 +93,8 @@ static enum assay_status measure(const struct run_file *run, size_t at,
     if (st == ASSAY_OK && side->result->ran &&
         (st = run_file_read(run, at, &r, err)) == ASSAY_OK) {
         const struct sketch *s = &r.sketch;
-        assay_distance(&s->problem, s->ce, s->lse_c, s->lse_e, 0, s->problem.hq,
-                       &d);
+        assay_distance(&s->problem, s->ce, s->no_lse ? NULL : s->lse_c,
+                       s->lse_e, 0, s->problem.hq, &d);
 #define COMPARE_FIGURE(id, key, name, member, from) \
     side->figures[COMPARE_##id] = d.member;
 #include "validate/compare_figure.def"

@@ -113,7 +113,7 @@ static bool print_explanations(const struct comparison *c, bool markdown,
         const struct run_result *b = pairs[i]->b.result;
         const char *const names[] = { b->case_name, b->recipe->name,
                                       b->kernel };
-        struct explained_line lines[2];
+        struct explained_line lines[EXPLAINED_LINES];
         const size_t said = report_explained(b->why, lines);
         fputs(said && markdown ? "- " : "", out);
         for (size_t k = 0; said && k < 3; k++) {
@@ -208,9 +208,9 @@ void compare_head_text(const char *name, const struct run_file *run, char *text,
                        size_t size)
 {
     const struct run_facts *facts = run_file_facts(run);
-    snprintf(text, size, "%s: %s, module %s%s%s", name, run_file_path(run),
-             facts->module_name, facts->module_build[0] ? ", " : "",
-             facts->module_build);
+    snprintf(text, size, "%s: %s, %s %s%s%s", name, run_file_path(run),
+             facts->driver, facts->module_name,
+             facts->module_build[0] ? ", " : "", facts->module_build);
 }
 
 static void print_head(const char *name, const struct run_file *run,
@@ -357,6 +357,7 @@ static json_t *run_json(const struct run_file *run)
     json_object_set_new(out, "set", json_text(facts->set));
     json_object_set_new(out, "set_content_hash",
                         json_text(facts->set_content_hash));
+    json_object_set_new(out, "driver", json_text(facts->driver));
     json_object_set_new(out, "module", json_text(facts->module));
     json_object_set_new(out, "module_name", json_text(facts->module_name));
     json_object_set_new(out, "module_build", json_text(facts->module_build));

@@ -81,6 +81,8 @@ void gate_rule_INTEGRITY(struct judging *j)
     const double unwritten = (double)s->o_unwritten + (double)s->lse_unwritten,
                  value = (double)s->guard_bytes + (double)s->input_bytes +
                          unwritten;
+    if (s->saved && value == 0)
+        return;
     gate_offer(j, GATE_INTEGRITY, value,
                unwritten > 0 ? s->unwritten_at : nowhere);
     for (int64_t bh = 0; bh < s->problem.b * s->problem.hq; bh++)
@@ -93,6 +95,20 @@ void gate_rule_INTEGRITY(struct judging *j)
                   " LSE not written",
                   s->guard_bytes, s->guard_where[0] ? " " : "", s->guard_where,
                   s->input_bytes, s->o_unwritten, s->lse_unwritten);
+}
+
+bool gate_lacks_lse(struct judging *j, enum gate gate)
+{
+    struct gate_result *g = &j->gates[gate];
+    if (!j->s->no_lse)
+        return false;
+    if (g->limit.source == LIMIT_DEFAULT)
+        return true;
+    g->judged = true;
+    g->pass = false;
+    g->value = NAN;
+    gate_note(j, gate, "a limit is set for it and no LSE was delivered");
+    return true;
 }
 
 void gate_rule_REPEAT(struct judging *j)
@@ -269,6 +285,8 @@ void gate_rule_TOTAL_MAX(struct judging *j)
 
 void gate_rule_TOTAL_LSE(struct judging *j)
 {
+    if (gate_lacks_lse(j, GATE_TOTAL_LSE))
+        return;
     for (int64_t r = 0; r < assay_problem_rows(&j->s->problem); r++)
         mark_head(j, GATE_TOTAL_LSE, r,
                   j->s->lse_c[r] == j->s->lse_x[r] /* infinities too */

@@ -37,6 +37,10 @@ void gate_check_bar(struct judging *j, enum gate gate, double allowed,
                     double bar, const char *unit);
 
 /* What a gate's limit allows where limit 1 allows `one`, for its note. */
+/* Without an LSE its gates have nothing to judge; a limit that somebody set
+ * asks for one, and fails. */
+bool gate_lacks_lse(struct judging *j, enum gate gate);
+
 double gate_allows(const struct judging *j, enum gate gate, double one);
 
 /* The factor for n rows together. */

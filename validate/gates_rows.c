@@ -92,6 +92,8 @@ void gate_rule_BUILD(struct judging *j)
 void gate_rule_LSE(struct judging *j)
 {
     const struct sketch *s = j->s;
+    if (gate_lacks_lse(j, GATE_LSE))
+        return;
     for (int64_t r = 0; r < assay_problem_rows(&s->problem); r++) {
         const struct assay_place at = assay_row_place(&s->problem, r);
         if (!lse_judged(s, r))
@@ -198,6 +200,8 @@ void gate_rule_BUILD_RMS(struct judging *j)
 
 void gate_rule_LSE_RMS(struct judging *j)
 {
+    if (gate_lacks_lse(j, GATE_LSE_RMS))
+        return;
     for (int64_t bh = 0; bh < j->s->problem.b * j->s->problem.hq; bh++) {
         const struct means m = lse_means(j->s, bh);
         offer_mean(j, GATE_LSE_RMS, bh, m.n, sqrt(m.square / (double)m.n),
@@ -207,6 +211,8 @@ void gate_rule_LSE_RMS(struct judging *j)
 
 void gate_rule_LSE_MEAN(struct judging *j)
 {
+    if (gate_lacks_lse(j, GATE_LSE_MEAN))
+        return;
     for (int64_t bh = 0; bh < j->s->problem.b * j->s->problem.hq; bh++) {
         const struct means m = lse_means(j->s, bh);
         offer_mean(j, GATE_LSE_MEAN, bh, m.n, fabs(m.sum) / (double)m.n,

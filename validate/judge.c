@@ -134,6 +134,15 @@ static void tell_payloads(const struct sketch *s, const char *before,
     }
 }
 
+static enum verdict verdict_of(const struct sketch *s, enum gate gate)
+{
+    const bool of_lse = gate == GATE_LSE || gate == GATE_LSE_RMS ||
+                        gate == GATE_LSE_MEAN || gate == GATE_TOTAL_LSE;
+    if (gate == GATE_INTEGRITY)
+        return integrity_verdict(s);
+    return s->no_lse && of_lse ? VERDICT_MISSING : gate_rows[gate].verdict;
+}
+
 /* The gravest verdict of the failed gates, the reason it gives, and the names
  * of the other gates that fail. */
 static void conclude(const struct sketch *s, struct result *out)
@@ -144,8 +153,7 @@ static void conclude(const struct sketch *s, struct result *out)
         const struct gate_result *gate = &out->gates[g];
         if (gate->pass)
             continue;
-        enum verdict v =
-            g == GATE_INTEGRITY ? integrity_verdict(s) : gate_rows[g].verdict;
+        const enum verdict v = verdict_of(s, (enum gate)g);
         if (v < out->verdict) {
             char place[96];
             place_text(gate->at, place, sizeof place);
@@ -171,7 +179,7 @@ static void conclude(const struct sketch *s, struct result *out)
  * another contract. */
 static void suspect_form(struct result *out)
 {
-    if (out->verdict == VERDICT_WRONG &&
+    if (out->verdict == VERDICT_WRONG && out->gates[GATE_SCALE_BYTES].pass &&
         out->total.lse_max < 0.5 * out->recipe_distance.lse_max &&
         out->total.rel_l2 <= out->recipe_distance.rel_l2 + 0.01)
         text_append(out->reason, sizeof out->reason,
@@ -193,6 +201,14 @@ static void spread_to_heads(const struct sketch *s, struct result *out)
         out->heads_gates[bh] |= all;
 }
 
+static void tell_unknown(const struct sketch *s, struct result *out)
+{
+    static const char text[] = "no LSE was delivered, its gates are not judged";
+    if (s->no_lse && !strstr(out->notes, text))
+        text_append(out->notes, sizeof out->notes, "%s%s",
+                    out->notes[0] ? "; " : "", text);
+}
+
 /* A pass that says little is told: rows whose right answer is not finite are
  * held to its classes alone. Not twice, when a record is judged again. */
 static void tell_blind(const struct sketch *s, struct result *out)
@@ -211,10 +227,11 @@ static void tell_blind(const struct sketch *s, struct result *out)
 static void distances(const struct sketch *s, struct result *out)
 {
     const struct assay_problem *p = &s->problem;
-    assay_distance(p, s->ce, s->lse_c, s->lse_e, 0, p->hq, &out->build);
+    const double *lse_c = s->no_lse ? NULL : s->lse_c;
+    assay_distance(p, s->ce, lse_c, s->lse_e, 0, p->hq, &out->build);
     assay_distance(p, s->ex, s->lse_e, s->lse_x, 0, p->hq,
                    &out->recipe_distance);
-    assay_distance(p, s->cx, s->lse_c, s->lse_x, 0, p->hq, &out->total);
+    assay_distance(p, s->cx, lse_c, s->lse_x, 0, p->hq, &out->total);
 }
 
 enum assay_status judge_sketch(const struct sketch *s,
@@ -242,6 +259,7 @@ enum assay_status judge_sketch(const struct sketch *s,
     spread_to_heads(s, out);
     conclude(s, out);
     suspect_form(out);
+    tell_unknown(s, out);
     tell_blind(s, out);
     return j.st;
 }

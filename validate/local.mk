@@ -7,8 +7,11 @@ validate_libvalidate_la_SOURCES = \
 	validate/compare_report.h validate/device.c validate/device.h \
 	validate/doctor.c validate/doctor.def validate/doctor.h \
 	validate/doctor_offset.def validate/doctor_predict.c \
-	validate/doctor_predict.h validate/edit.c validate/edit.h \
-	validate/explain.c validate/explain.h validate/gate.def \
+	validate/doctor_predict.h validate/driver.c \
+	validate/driver.def validate/driver.h validate/driver_module.c \
+	validate/edit.c validate/edit.h \
+	validate/explain.c validate/explain.h \
+	validate/explain_form.c validate/explain_form.h validate/gate.def \
 	validate/gates.c validate/gates.h validate/gates_rows.c \
 	validate/gates_twin.c validate/heat.c validate/heat.def \
 	validate/heat.h validate/judge.c validate/judge.h \

@@ -13,6 +13,7 @@
 
 #include "golden/child.h"
 #include "golden/term.h"
+#include "validate/device.h"
 
 static const char symbol[] = "assay_module";
 
@@ -44,9 +45,9 @@ static void check_table(const struct assay_kernel_module *m, char *why,
         snprintf(why, size, "has kernel rows of %zu bytes, ABI %d has %zu",
                  m->kernel_size, ASSAY_KERNEL_ABI, sizeof(struct assay_kernel));
     else if (!m->name || !m->kernels || m->kernel_count == 0 ||
-             m->kernel_count > MODULE_MAX_KERNELS)
+             m->kernel_count > DRIVER_MAX_KERNELS)
         snprintf(why, size, "has no name or %zu kernels, 1 to %d are legal",
-                 m->kernel_count, MODULE_MAX_KERNELS);
+                 m->kernel_count, DRIVER_MAX_KERNELS);
     for (size_t i = 0; !why[0] && i < m->kernel_count; i++)
         if (!sound_kernel(module_kernel(m, i)))
             snprintf(why, size,
@@ -80,7 +81,7 @@ const struct assay_kernel_module *module_load(const char *path, char *why,
 }
 
 struct asking {
-    struct module_info *info; /* shared */
+    struct driver_info *info; /* shared */
     char *why;                /* shared */
     size_t why_bytes;
     bool *done; /* shared: a kernel may end the child in any way it likes */
@@ -96,7 +97,7 @@ static void copy(char *to, size_t size, const char *from)
 static void ask(void *context)
 {
     struct asking *a = context;
-    struct module_info *info = a->info;
+    struct driver_info *info = a->info;
     const struct assay_kernel_module *m =
         module_load(info->path, a->why, a->why_bytes);
     if (!m)
@@ -104,9 +105,10 @@ static void ask(void *context)
     copy(info->name, sizeof info->name, m->name);
     copy(info->build, sizeof info->build, m->build);
     info->device = (enum assay_kernel_device)m->device;
+    snprintf(info->where, sizeof info->where, "%s", device_name(info->device));
     for (size_t i = 0; i < m->kernel_count; i++) {
         const struct assay_kernel *k = module_kernel(m, i);
-        struct module_kernel *to = &info->kernels[i];
+        struct driver_kernel *to = &info->kernels[i];
         copy(to->name, sizeof to->name, k->name);
         copy(to->recipe, sizeof to->recipe, k->recipe);
         copy(to->softmax_form, sizeof to->softmax_form, k->softmax_form);
@@ -120,7 +122,7 @@ static void ask(void *context)
 enum { WHY_BYTES = 512 };
 
 struct shared {
-    struct module_info info;
+    struct driver_info info;
     char why[WHY_BYTES];
     bool done;
 };
@@ -141,7 +143,7 @@ static enum assay_status check_file(const char *path, char *full,
 }
 
 enum assay_status module_ask(const char *path, double timeout_s,
-                             struct module_info **out, struct assay_error *err)
+                             struct driver_info **out, struct assay_error *err)
 {
     struct shared *shared;
     struct child_outcome end;
@@ -171,7 +173,7 @@ out:
     return st;
 }
 
-void module_info_free(struct module_info *info)
+void module_info_free(struct driver_info *info)
 {
     free(info);
 }

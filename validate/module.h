@@ -6,30 +6,14 @@
 #ifndef ASSAY_MODULE_H
 #define ASSAY_MODULE_H
 
-#include "assay/error.h"
-#include "assay/kernel.h"
-
-enum { MODULE_MAX_KERNELS = 1024 };
-
-struct module_kernel {
-    char name[64], recipe[32], softmax_form[32], about[128];
-    unsigned inputs;
-};
-
-struct module_info {
-    char path[4096];
-    char name[64], build[256];
-    enum assay_kernel_device device;
-    size_t count;
-    struct module_kernel kernels[MODULE_MAX_KERNELS];
-};
+#include "validate/driver.h"
 
 /* Asks a module what it holds. *out is the caller's to module_info_free.
  * ASSAY_FORMAT if the file is not a kernel module, ASSAY_FILE if it cannot be
  * read, ASSAY_KERNEL if loading it crashes or hangs. */
 enum assay_status module_ask(const char *path, double timeout_s,
-                             struct module_info **out, struct assay_error *err);
-void module_info_free(struct module_info *info);
+                             struct driver_info **out, struct assay_error *err);
+void module_info_free(struct driver_info *info);
 
 /* Loads a module into this process: only for a child. NULL with a sentence
  * in `why`. */

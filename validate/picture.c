@@ -54,12 +54,13 @@ static enum assay_status picture_new(const struct assay_problem *p,
 /* One head is a problem of its own: all its rows lie together. */
 static void fill_heads(struct picture *out, const struct sketch *s)
 {
+    const double *lse_c = s->no_lse ? NULL : s->lse_c;
     const struct {
         const struct assay_row *rows;
         const double *a, *b;
-    } of[DISTANCES] = { [DISTANCE_BUILD] = { s->ce, s->lse_c, s->lse_e },
+    } of[DISTANCES] = { [DISTANCE_BUILD] = { s->ce, lse_c, s->lse_e },
                         [DISTANCE_RECIPE] = { s->ex, s->lse_e, s->lse_x },
-                        [DISTANCE_TOTAL] = { s->cx, s->lse_c, s->lse_x } };
+                        [DISTANCE_TOTAL] = { s->cx, lse_c, s->lse_x } };
     struct assay_problem one = s->problem;
     one.b = one.hq = one.hk = 1;
     for (size_t h = 0; h < out->heads; h++)
@@ -83,6 +84,7 @@ enum assay_status result_keep_picture(struct result *r, const struct sketch *s,
         return st;
     }
     fill_heads(p, s);
+    p->no_lse = s->no_lse;
     for (size_t i = 0; i < p->rows; i++) {
         const int64_t row = (int64_t)i;
         const struct assay_row *ce = &s->ce[i];

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "golden/select.h"
-#include "validate/device.h"
 #include "validate/judge.h"
 
 /* ---- writing ---- */
@@ -26,8 +25,9 @@ enum assay_status record_begin(const char *path, const struct report *report,
         .module = report->module->path,
         .module_name = report->module->name,
         .module_build = report->module->build,
-        .module_device = device_name(report->module->device),
-        .module_option = report->module_option,
+        .module_device = report->module->where,
+        .driver = driver_get(report->driver)->name,
+        .driver_option = report->driver_option,
         .timeout_option = report->timeout_option,
         .repeat = repeat,
         .limits_set = limits->set.text,
@@ -144,23 +144,15 @@ enum assay_status record_judge(const struct run_file *run, size_t i,
     return st;
 }
 
-static enum assay_status find_device(const char *name,
-                                     enum assay_kernel_device *out,
+static enum assay_status find_driver(const char *name, enum driver_kind *out,
                                      struct assay_error *err)
 {
-    static const enum assay_kernel_device all[] = { ASSAY_KERNEL_HOST,
-                                                    ASSAY_KERNEL_HIP,
-                                                    ASSAY_KERNEL_CUDA };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strcmp(device_name(all[i]), name) == 0) {
-            *out = all[i];
+    for (int i = 0; i < DRIVERS; i++)
+        if (strcmp(driver_get((enum driver_kind)i)->name, name) == 0) {
+            *out = (enum driver_kind)i;
             return ASSAY_OK;
         }
-    *out = (enum assay_kernel_device) - 1;
-    if (strcmp(device_name(*out), name) == 0)
-        return ASSAY_OK; /* nor was it known when the run was made */
-    return assay_fail(err, ASSAY_FORMAT, "module_device \"%.40s\" is not known",
-                      name);
+    return assay_fail(err, ASSAY_FORMAT, "driver \"%.40s\" is not known", name);
 }
 
 enum assay_status record_report(const struct run_file *run,
@@ -168,10 +160,10 @@ enum assay_status record_report(const struct run_file *run,
                                 struct report *out, struct assay_error *err)
 {
     const struct run_facts *facts = run_file_facts(run);
-    struct module_info *module = calloc(1, sizeof *module);
+    struct driver_info *module = calloc(1, sizeof *module);
     *out = (struct report){ .set_path = facts->set,
                             .set_hash = facts->set_content_hash,
-                            .module_option = facts->module_option,
+                            .driver_option = facts->driver_option,
                             .timeout_option = facts->timeout_option,
                             .limits = limits,
                             .runs = facts->repeat ? atol(facts->repeat) : 1,
@@ -185,8 +177,8 @@ enum assay_status record_report(const struct run_file *run,
     snprintf(module->path, sizeof module->path, "%s", facts->module);
     snprintf(module->name, sizeof module->name, "%s", facts->module_name);
     snprintf(module->build, sizeof module->build, "%s", facts->module_build);
-    enum assay_status st =
-        find_device(facts->module_device, &module->device, err);
+    snprintf(module->where, sizeof module->where, "%s", facts->module_device);
+    enum assay_status st = find_driver(facts->driver, &out->driver, err);
     return st == ASSAY_OK ? st
                           : assay_fail_in(err, st, "%s", run_file_path(run));
 }

@@ -15,7 +15,6 @@
 #include "golden/select.h"
 #include "golden/term.h"
 #include "golden/verb.h"
-#include "validate/device.h"
 #include "validate/quarantine.h"
 
 static const struct report_format formats[] = {
@@ -95,10 +94,11 @@ void report_facts(const struct report *r,
         { "set", r->set_path },
         { "set_content_hash", r->set_hash },
         { "set_command", run->set_command ? run->set_command : "not said" },
+        { "driver", driver_get(r->driver)->name },
         { "module", r->module->path },
         { "module_name", r->module->name },
         { "module_build", r->module->build[0] ? r->module->build : "not said" },
-        { "module_device", device_name(r->module->device) },
+        { "module_device", r->module->where },
     };
     memcpy(facts, all, sizeof all);
 }
@@ -212,9 +212,11 @@ size_t report_repeat(const struct report *r, const struct result *one,
     argv[n++] = out->case_name;
     argv[n++] = "--recipe";
     argv[n++] = one->recipe->name;
-    if (r->module_option) {
-        argv[n++] = "--module";
-        argv[n++] = r->module_option;
+    if (r->driver_option) {
+        snprintf(out->driver, sizeof out->driver, "--%s",
+                 driver_get(r->driver)->name);
+        argv[n++] = out->driver;
+        argv[n++] = r->driver_option;
     }
     if (one->kernel[0]) {
         argv[n++] = "--kernel";

@@ -28,13 +28,14 @@ struct report_run {
 struct report {
     const char *verb; /* "validate" or "judge", for a page's title */
     const char *set_path, *set_hash;
-    const char *module_option;     /* as given; NULL: the built-in module */
+    enum driver_kind driver;
+    const char *driver_option;     /* as given; NULL: the built-in module */
     const char *timeout_option;    /* as given, or NULL */
     const char *quarantine_option; /* the same */
     const struct limits *limits;   /* or NULL: what --limit and --limits say */
     long runs;                     /* of each kernel on each case */
     bool again; /* results of a record, judged anew: no kernel ran */
-    const struct module_info *module;
+    const struct driver_info *module;
     const struct result *results;
     size_t count;
     struct report_run run;
@@ -51,7 +52,7 @@ void report_run_fill(struct report *report, const struct assay_set *set,
 void report_run_free(struct report *report);
 
 /* The head of a report: names and texts, all the report's, none NULL. */
-enum { REPORT_FACTS = 14 };
+enum { REPORT_FACTS = 15 };
 struct report_fact {
     const char *key, *text;
 };
@@ -71,7 +72,8 @@ const char *report_gate_limit_from(const struct result *one, enum gate gate);
 /* The command line that runs one result again. */
 struct repeat {
     const char *argv[24 + 2 * GATES]; /* of the report, the result, and these */
-    char case_name[1024], kernel[160], runs[24], limits[GATES][LIMITS_WORD];
+    char case_name[1024], kernel[160], driver[16], runs[24],
+        limits[GATES][LIMITS_WORD];
 };
 size_t report_repeat(const struct report *r, const struct result *one,
                      struct repeat *out);

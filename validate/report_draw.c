@@ -175,7 +175,7 @@ static void points_add(struct points *p, const struct result *one)
 {
     const uint32_t means = 1u << GATE_LSE_RMS | 1u << GATE_LSE_MEAN;
     const struct picture *x = one->picture;
-    for (size_t i = 0; i < x->rows; i++) {
+    for (size_t i = 0; i < x->rows && !x->no_lse; i++) {
         const uint32_t gates = one->heads_gates[i / (size_t)one->problem.nq];
         const double e = (double)x->lse_e[i], c = (double)x->lse_c[i];
         p->e[p->n] = e;

@@ -6,7 +6,6 @@
 #include "config.h"
 #include "golden/json.h"
 #include "golden/run_json.h"
-#include "validate/device.h"
 #include "validate/quarantine.h"
 #include "validate/report_explain.h"
 
@@ -124,13 +123,13 @@ static json_t *result_json(const struct report *all, const struct result *r)
     return out;
 }
 
-static json_t *module_json(const struct module_info *m)
+static json_t *module_json(const struct driver_info *m)
 {
     json_t *out = json_object();
     json_object_set_new(out, "path", json_text(m->path));
     json_object_set_new(out, "name", json_text(m->name));
     json_object_set_new(out, "build", json_text(m->build));
-    json_object_set_new(out, "device", json_string(device_name(m->device)));
+    json_object_set_new(out, "device", json_text(m->where));
     return out;
 }
 
@@ -144,6 +143,8 @@ static json_t *head_json(const struct report *r)
     json_object_set_new(out, "version", json_string(PACKAGE_VERSION));
     json_object_set_new(out, "set", json_text(r->set_path));
     json_object_set_new(out, "set_content_hash", json_text(r->set_hash));
+    json_object_set_new(out, "driver",
+                        json_string(driver_get(r->driver)->name));
     json_object_set_new(out, "module", module_json(r->module));
     for (int i = 0; i < REPORT_FACTS; i++)
         json_object_set_new(run, facts[i].key, json_text(facts[i].text));

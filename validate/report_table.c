@@ -9,7 +9,6 @@
 
 #include "golden/sheet.h"
 #include "golden/verb.h"
-#include "validate/device.h"
 #include "validate/quarantine.h"
 #include "validate/report.h"
 
@@ -265,8 +264,9 @@ static bool print_all(const struct report *r, bool markdown, FILE *out)
 
 bool report_table(const struct report *r, FILE *out)
 {
-    fprintf(out, "module %s (%s)%s%s\n", r->module->name,
-            device_name(r->module->device), r->module->build[0] ? ", " : "",
+    fprintf(out, "%s %s%s%s%s%s%s\n", driver_get(r->driver)->name,
+            r->module->name, r->module->where[0] ? " (" : "", r->module->where,
+            r->module->where[0] ? ")" : "", r->module->build[0] ? ", " : "",
             r->module->build);
     return print_all(r, false, out);
 }

@@ -86,7 +86,7 @@ struct result {
     struct assay_problem problem;
     const struct assay_recipe *recipe;
     char kernel[64];   /* empty where the module has none for the recipe */
-    const char *input; /* "raw" or "packed"; NULL with no kernel */
+    const char *input; /* "raw", "packed", "saved"; NULL with no kernel */
     enum verdict verdict;
     double seconds;             /* of the launch, without loading and copying */
     char reason[RESULT_REASON]; /* of a verdict that is not pass */

@@ -8,17 +8,10 @@
 
 #include "assay/memory.h"
 #include "validate/buffers.h"
+#include "validate/module.h"
 #include "golden/child.h"
 #include "golden/clock.h"
 #include "golden/term.h"
-
-void candidate_free(struct candidate *c)
-{
-    assay_free((void *)c->o);
-    assay_free((void *)c->lse);
-    assay_free((void *)c->unwritten);
-    *c = (struct candidate){ 0 };
-}
 
 /* How far the child got, so that a crash can say where. */
 enum stage { LOADING, ASKING, ALLOCATING, LAUNCHING, COPYING, DONE };

@@ -5,12 +5,10 @@
 #ifndef ASSAY_RUN_CASE_H
 #define ASSAY_RUN_CASE_H
 
-#include "golden/set.h"
-#include "validate/judge.h"
-#include "validate/module.h"
+#include "validate/driver.h"
 
 struct run_request {
-    const struct module_info *module;
+    const struct driver_info *module;
     size_t kernel; /* index in the module */
     enum assay_kernel_input input;
     const struct assay_case *c;
@@ -19,12 +17,9 @@ struct run_request {
     unsigned number; /* of the run; picks the poison */
 };
 
-/* Runs it. If the kernel came to an end, *ran is true and *out is filled (free
- * with candidate_free); else verdict and reason of the result say why not.
- * seconds and notes of the result are filled in any case. */
+/* Runs it; the rest as in struct driver. */
 enum assay_status run_case(const struct run_request *request, bool *ran,
                            struct candidate *out, struct result *result,
                            struct assay_error *err);
-void candidate_free(struct candidate *c);
 
 #endif

@@ -152,7 +152,7 @@ static enum assay_status write_report(struct judging_run *j, int *code,
         report_counts(&report, counts, sizeof counts);
         fprintf(stderr, "%s\n", counts);
     }
-    module_info_free((struct module_info *)report.module);
+    module_info_free((struct driver_info *)report.module);
     report_run_free(&report);
     return st;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * assay validate: a kernel module against a golden set.
+ * assay validate: candidates of a driver against a golden set.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,19 +9,21 @@
 #include "golden/temp_file.h"
 #include "golden/term.h"
 #include "golden/verb.h"
-#include "validate/device.h"
+#include "validate/driver.h"
 #include "validate/explain.h"
+#include "validate/judge.h"
 #include "validate/limits.h"
 #include "validate/picture.h"
 #include "validate/quarantine.h"
 #include "validate/record.h"
 #include "validate/report.h"
-#include "validate/run_case.h"
 
 struct options {
-    const char *file, *module, *recipe, *cases, *kernel, *out, *record;
-    unsigned inputs;     /* bits of enum assay_kernel_input */
-    const char *timeout; /* as given, or NULL */
+    const char *file, *recipe, *cases, *kernel, *out, *record;
+    enum driver_kind driver;
+    const char *driver_option; /* as given, or NULL */
+    unsigned inputs;           /* bits, as of a kernel */
+    const char *timeout;       /* as given, or NULL */
     double timeout_s;
     const struct report_format *format;
     struct limits limits;
@@ -31,8 +33,8 @@ struct options {
 };
 
 enum {
-    KEY_MODULE = 256,
-    KEY_RECIPE,
+    KEY_DRIVER = 256, /* and those of the other rows of driver.def */
+    KEY_RECIPE = KEY_DRIVER + DRIVERS,
     KEY_CASE,
     KEY_KERNEL,
     KEY_INPUT,
@@ -44,8 +46,10 @@ enum {
 };
 
 static const struct argp_option keys[] = {
-    { "module", KEY_MODULE, "FILE.so", 0,
-      "kernel module; default the built-in one for the host", 0 },
+#define ASSAY_DRIVER(id, name, arg, about) \
+    { name, KEY_DRIVER + DRIVER_##id, arg, 0, about, 0 },
+#include "validate/driver.def"
+#undef ASSAY_DRIVER
     { "recipe", KEY_RECIPE, "LIST", 0,
       "only these recipes of the set, names, globs, or NAME@FORM", 0 },
     { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
@@ -83,12 +87,25 @@ static bool is_record(const char *name)
     return n > 3 && strcmp(name + n - 3, ".h5") == 0;
 }
 
+static void pick_driver(struct argp_state *state, struct options *o,
+                        enum driver_kind kind, const char *what)
+{
+    if (o->driver_option && o->driver != kind)
+        argp_error(state, "--%s and --%s: candidates come from one of them",
+                   driver_get(o->driver)->name, driver_get(kind)->name);
+    o->driver = kind;
+    o->driver_option = what;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     static const char *const inputs[] = { "raw", "packed" };
     struct options *o = state->input;
+    if (key >= KEY_DRIVER && key < KEY_RECIPE) {
+        pick_driver(state, o, (enum driver_kind)(key - KEY_DRIVER), arg);
+        return 0;
+    }
     switch (key) {
-    case KEY_MODULE: o->module = arg; break;
     case KEY_RECIPE: o->recipe = strcmp(arg, "all") == 0 ? "*" : arg; break;
     case KEY_CASE: o->cases = arg; break;
     case KEY_KERNEL: o->kernel = arg; break;
@@ -152,7 +169,7 @@ static const struct argp argp = {
 struct validate {
     const struct options *o;
     struct assay_set *set;
-    struct module_info *module;
+    struct driver driver;
     char *command; /* until the report has it */
     struct report report;
     struct report_file file;
@@ -164,7 +181,7 @@ struct validate {
     struct run_file_writer *record; /* or NULL */
     struct progress progress;
     int64_t cases;
-    int64_t runs_per_case; /* as far as the module tells */
+    int64_t runs_per_case; /* as far as the driver tells */
 };
 
 static enum assay_status new_result(struct validate *v,
@@ -209,20 +226,20 @@ struct loaded {
 /* All runs that were asked for. The first is judged; one that does not come to
  * an end is told as such. */
 static enum assay_status run_repeatedly(struct validate *v,
-                                        struct run_request *request, bool *ran,
+                                        struct driver_run *run, bool *ran,
                                         struct candidate *first,
                                         struct result *r,
                                         struct assay_error *err)
 {
-    request->number = v->runs++;
-    enum assay_status st = run_case(request, ran, first, r, err);
+    run->number = v->runs++;
+    enum assay_status st = v->driver.run(&v->driver, run, ran, first, r, err);
     first->runs = 1;
     while (st == ASSAY_OK && *ran && first->runs < v->o->runs) {
         struct candidate next;
-        request->number = v->runs++;
-        st = run_case(request, ran, &next, r, err);
+        run->number = v->runs++;
+        st = v->driver.run(&v->driver, run, ran, &next, r, err);
         if (st == ASSAY_OK && *ran)
-            candidate_add_run(&request->c->problem, first, &next);
+            candidate_add_run(&run->c->problem, first, &next);
         candidate_free(&next);
     }
     return st;
@@ -232,7 +249,8 @@ static enum assay_status run_repeatedly(struct validate *v,
 static void look_into(const struct loaded *l, const struct candidate *candidate,
                       const struct sketch *sketch, struct result *r)
 {
-    const struct explain_input in = { l->c, l->answer, candidate, sketch, r };
+    const struct explain_input in = { l->c,      l->answer, l->exact,
+                                      candidate, sketch,    r };
     struct assay_error err;
     if (r->verdict != VERDICT_PASS && explain(&in, &r->why, &err) != ASSAY_OK)
         text_append(r->notes, sizeof r->notes, "%snot looked into: %s",
@@ -266,10 +284,10 @@ static enum assay_status judge_one(struct validate *v, const struct loaded *l,
 
 /* One kernel on one case with one kind of input. */
 static enum assay_status run_one(struct validate *v, const struct loaded *l,
-                                 size_t kernel, enum assay_kernel_input input,
+                                 size_t kernel, unsigned input,
                                  struct assay_error *err)
 {
-    const struct module_kernel *k = &v->module->kernels[kernel];
+    const struct driver_kernel *k = &v->driver.info->kernels[kernel];
     const struct assay_recipe *recipe = l->answer->recipe;
     const char *form = assay_softmax_get(recipe->softmax)->name;
     struct candidate candidate;
@@ -279,15 +297,9 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
     if (st != ASSAY_OK)
         return st;
     memcpy(r->kernel, k->name, sizeof r->kernel);
-    r->input = input == ASSAY_KERNEL_RAW ? "raw" : "packed";
+    r->input = driver_input_name(input);
     r->verdict = VERDICT_NOT_RUN;
-    if (!device_find(v->module->device)) {
-        snprintf(r->reason, sizeof r->reason,
-                 "the module is for %s, this program drives the host only",
-                 device_name(v->module->device));
-        return finish(v, r, NULL, err);
-    }
-    if (strcmp(k->softmax_form, form) != 0) {
+    if (k->softmax_form[0] && strcmp(k->softmax_form, form) != 0) {
         snprintf(r->reason, sizeof r->reason,
                  "the kernel's softmax form is %.31s, the set's answers are "
                  "for %s",
@@ -296,9 +308,10 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
     }
     int64_t total = v->cases * v->runs_per_case;
     progress_step(&v->progress, v->runs < total ? v->runs : total, total);
-    struct run_request request = { v->module, kernel,          input, l->c,
-                                   l->answer, v->o->timeout_s, 0 };
-    st = run_repeatedly(v, &request, &ran, &candidate, r, err);
+    struct driver_run run = {
+        kernel, input, l->c, l->answer, v->o->timeout_s, 0
+    };
+    st = run_repeatedly(v, &run, &ran, &candidate, r, err);
     if (st == ASSAY_OK)
         st =
             ran ? judge_one(v, l, &candidate, r, err) : finish(v, r, NULL, err);
@@ -317,36 +330,37 @@ static enum assay_status tell(struct validate *v, struct assay_error *err)
     return st;
 }
 
-/* What the module has instead. */
+/* What the driver has instead. */
 static void say_no_kernel(const struct validate *v, char *text, size_t size)
 {
     int at = snprintf(text, size,
-                      "module %.40s has no such kernel (or --kernel and "
+                      "%s %.40s has no such kernel (or --kernel and "
                       "--input leave it out); it has",
-                      v->module->name);
-    for (size_t k = 0; k < v->module->count; k++)
+                      driver_get(v->driver.kind)->name, v->driver.info->name);
+    for (size_t k = 0; k < v->driver.info->count; k++)
         if (at > 0 && (size_t)at < size)
             at += snprintf(text + at, size - (size_t)at, "%s %s for %s",
-                           k ? "," : "", v->module->kernels[k].name,
-                           v->module->kernels[k].recipe);
+                           k ? "," : "", v->driver.info->kernels[k].name,
+                           v->driver.info->kernels[k].recipe);
 }
 
-/* Every kernel of the module for the answer's recipe. */
+/* Every kernel for the answer's recipe. */
 static enum assay_status run_recipe(struct validate *v, const struct loaded *l,
                                     struct assay_error *err)
 {
-    static const enum assay_kernel_input kinds[] = { ASSAY_KERNEL_RAW,
-                                                     ASSAY_KERNEL_PACKED };
+    static const unsigned kinds[] = { ASSAY_KERNEL_RAW, ASSAY_KERNEL_PACKED,
+                                      DRIVER_INPUT_SAVED };
     const struct assay_recipe *recipe = l->answer->recipe;
     struct result *r;
     size_t before = v->count;
     enum assay_status st = ASSAY_OK;
-    for (size_t k = 0; k < v->module->count; k++) {
-        const struct module_kernel *kernel = &v->module->kernels[k];
-        if (strcmp(kernel->recipe, recipe->name) != 0 ||
+    for (size_t k = 0; k < v->driver.info->count; k++) {
+        const struct driver_kernel *kernel = &v->driver.info->kernels[k];
+        if ((strcmp(kernel->recipe, "*") != 0 &&
+             strcmp(kernel->recipe, recipe->name) != 0) ||
             !select_has(v->o->kernel, kernel->name))
             continue;
-        for (int i = 0; st == ASSAY_OK && i < 2; i++)
+        for (int i = 0; st == ASSAY_OK && i < 3; i++)
             if (kernel->inputs & v->o->inputs & kinds[i])
                 if ((st = run_one(v, l, k, kinds[i], err)) == ASSAY_OK)
                     st = tell(v, err);
@@ -431,7 +445,7 @@ static enum assay_status check_selections(struct validate *v,
                                           struct assay_error *err)
 {
     size_t n = assay_set_count(v->set),
-           most = n > v->module->count ? n : v->module->count;
+           most = n > v->driver.info->count ? n : v->driver.info->count;
     const char **names = calloc(most + 1, sizeof *names);
     if (!names)
         return assay_fail(err, ASSAY_MEMORY, "no memory for names");
@@ -440,21 +454,22 @@ static enum assay_status check_selections(struct validate *v,
         v->cases += select_has(v->o->cases, names[i]);
     }
     enum assay_status st = select_check(v->o->cases, "case", names, n, err);
-    for (size_t i = 0; i < v->module->count; i++)
-        names[i] = v->module->kernels[i].name;
+    for (size_t i = 0; i < v->driver.info->count; i++)
+        names[i] = v->driver.info->kernels[i].name;
     if (st == ASSAY_OK)
-        st = select_check(v->o->kernel, "kernel", names, v->module->count, err);
+        st = select_check(v->o->kernel, "kernel", names, v->driver.info->count,
+                          err);
     free(names);
     return st == ASSAY_OK ? check_recipes(v, err) : st;
 }
 
 /* An output must not replace what is read. */
-static enum assay_status check_outputs(const struct options *o,
-                                       const char *module,
+static enum assay_status check_outputs(const struct validate *v,
                                        struct assay_error *err)
 {
-    const char *const inputs[] = { o->file, module, o->limits.path,
-                                   o->quarantine };
+    const struct options *o = v->o;
+    const char *const inputs[] = { o->file, v->driver.info->path,
+                                   o->limits.path, o->quarantine };
     enum assay_status st = temp_file_check_inputs(o->out, inputs, 4, err);
     return st == ASSAY_OK ? temp_file_check_inputs(o->record, inputs, 4, err)
                           : st;
@@ -481,12 +496,13 @@ static enum assay_status begin_report(struct validate *v,
     v->report = (struct report){ .verb = "validate",
                                  .set_path = v->o->file,
                                  .set_hash = assay_set_hash(v->set),
-                                 .module_option = v->o->module,
+                                 .driver = v->driver.kind,
+                                 .driver_option = v->o->driver_option,
                                  .timeout_option = v->o->timeout,
                                  .quarantine_option = v->o->quarantine,
                                  .limits = v->limits,
                                  .runs = v->o->runs,
-                                 .module = v->module };
+                                 .module = v->driver.info };
     v->file = (struct report_file){ v->o->format, v->o->out, NULL };
     report_run_fill(&v->report, v->set, v->command);
     v->command = NULL;
@@ -506,29 +522,26 @@ static void say_counts(const struct validate *v)
 static enum assay_status validate(struct validate *v, int *code,
                                   struct assay_error *err)
 {
-    char path[4096];
     enum assay_status st;
-    module_builtin_path("assay-host", path, sizeof path);
-    const char *module = v->o->module ? v->o->module : path;
-    if ((st = check_outputs(v->o, module, err)) != ASSAY_OK ||
-        (st = assay_set_open(v->o->file, &v->set, err)) != ASSAY_OK ||
+    if ((st = assay_set_open(v->o->file, &v->set, err)) != ASSAY_OK ||
         (st = limits_load(v->limits, v->set, err)) != ASSAY_OK ||
         (v->o->quarantine &&
          (st = quarantine_read(v->o->quarantine, &v->quarantine, err)) !=
              ASSAY_OK) ||
-        (st = module_ask(module, v->o->timeout_s, &v->module, err)) !=
-            ASSAY_OK ||
+        (st = driver_open(v->o->driver, v->o->driver_option, v->o->timeout_s,
+                          &v->driver, err)) != ASSAY_OK ||
+        (st = check_outputs(v, err)) != ASSAY_OK ||
         (st = check_selections(v, err)) != ASSAY_OK ||
         (st = begin_report(v, err)) != ASSAY_OK ||
         (st = begin_record(v, err)) != ASSAY_OK)
         return st;
-    for (size_t k = 0; k < v->module->count; k++)
-        if (select_has_recipe(v->o->recipe, v->module->kernels[k].recipe,
-                              v->module->kernels[k].softmax_form) &&
-            select_has(v->o->kernel, v->module->kernels[k].name))
-            v->runs_per_case +=
-                __builtin_popcount(v->module->kernels[k].inputs & v->o->inputs);
-    progress_begin(&v->progress, v->module->name);
+    for (size_t k = 0; k < v->driver.info->count; k++)
+        if (select_has_recipe(v->o->recipe, v->driver.info->kernels[k].recipe,
+                              v->driver.info->kernels[k].softmax_form) &&
+            select_has(v->o->kernel, v->driver.info->kernels[k].name))
+            v->runs_per_case += __builtin_popcount(
+                v->driver.info->kernels[k].inputs & v->o->inputs);
+    progress_begin(&v->progress, v->driver.info->name);
     for (size_t i = 0; st == ASSAY_OK && i < assay_set_count(v->set); i++)
         if (select_has(v->o->cases, assay_set_case_name(v->set, i)))
             st = run_set_case(v, i, err);
@@ -546,7 +559,7 @@ static enum assay_status validate(struct validate *v, int *code,
 
 int verb_validate(int argc, char **argv)
 {
-    struct options o = { .inputs = ASSAY_KERNEL_RAW | ASSAY_KERNEL_PACKED,
+    struct options o = { .inputs = DRIVER_INPUTS,
                          .timeout_s = 120,
                          .format = report_format_get(0),
                          .runs = 1 };
@@ -568,7 +581,7 @@ int verb_validate(int argc, char **argv)
     run_file_abandon(v.record);
     limits_free(v.limits);
     quarantine_free(&v.quarantine);
-    module_info_free(v.module);
+    driver_close(&v.driver);
     assay_set_close(v.set);
     return code;
 }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where candidates come from: a row of driver.def each. A driver offers kernels
+ * and brings back what one leaves on a case; gates, records and reports do not
+ * know which driver it was.
+ */
+#ifndef ASSAY_DRIVER_H
+#define ASSAY_DRIVER_H
+
+#include <stdbool.h>
+
+#include "assay/kernel.h"
+#include "golden/set.h"
+#include "golden/sketch.h"
+#include "validate/result.h"
+
+enum driver_kind {
+#define ASSAY_DRIVER(id, ...) DRIVER_##id,
+#include "validate/driver.def"
+#undef ASSAY_DRIVER
+    DRIVERS
+};
+
+enum { DRIVER_MAX_KERNELS = 1024 };
+
+/* What a kernel takes: bits of enum assay_kernel_input, or outputs that are
+ * there already. */
+enum { DRIVER_INPUT_SAVED = 4, DRIVER_INPUTS = 7 };
+
+struct driver_kernel {
+    char name[64];
+    char recipe[32];       /* "*": whatever the set has answers for */
+    char softmax_form[32]; /* "": not told, judged by each the set has */
+    char about[128];
+    unsigned inputs;
+};
+
+struct driver_info {
+    char path[4096];
+    char name[64], build[256];
+    enum assay_kernel_device device; /* of a module */
+    char where[64];                  /* device, for people */
+    size_t count;
+    struct driver_kernel kernels[DRIVER_MAX_KERNELS];
+};
+
+struct driver_run {
+    size_t kernel;  /* index */
+    unsigned input; /* one bit */
+    const struct assay_case *c;
+    const struct assay_answer *answer; /* payloads for packed input */
+    double timeout_s;
+    unsigned number; /* of the run; picks the poison */
+};
+
+struct driver {
+    enum driver_kind kind;
+    struct driver_info *info; /* the driver's */
+    /* If the kernel came to an end, *ran is true and *out is filled (free with
+     * candidate_free); else verdict and reason of the result say why not.
+     * Seconds and notes of the result are filled in any case. */
+    enum assay_status (*run)(struct driver *d, const struct driver_run *run,
+                             bool *ran, struct candidate *out,
+                             struct result *result, struct assay_error *err);
+    void (*close)(struct driver *d);
+    void *own;
+};
+
+struct driver_row {
+    const char *name;
+    /* Opens what the option's argument names; NULL: the default. */
+    enum assay_status (*open)(const char *what, double timeout_s,
+                              struct driver *out, struct assay_error *err);
+};
+const struct driver_row *driver_get(enum driver_kind kind);
+
+/* *out is the caller's to driver_close, also after a failure. */
+enum assay_status driver_open(enum driver_kind kind, const char *what,
+                              double timeout_s, struct driver *out,
+                              struct assay_error *err);
+void driver_close(struct driver *d);
+
+/* "raw", "packed", "saved" */
+const char *driver_input_name(unsigned input);
+
+void candidate_free(struct candidate *c);
+
+/* The rows' functions. */
+#define ASSAY_DRIVER(id, ...)                                              \
+    enum assay_status driver_open_##id(const char *what, double timeout_s, \
+                                       struct driver *out,                 \
+                                       struct assay_error *err);
+#include "validate/driver.def"
+#undef ASSAY_DRIVER
+
+#endif
