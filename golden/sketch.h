@@ -27,7 +27,7 @@ struct candidate {
     int64_t runs, runs_differ;       /* repeated runs, and with other bits */
     int64_t first_differs;           /* the first such, from 1 on */
     /* what a quantizer made, where there is one to judge; an operand without
-     * a format was not delivered. NULL: none. */
+     * a format was not delivered. NULL: none. Its memory is the driver's. */
     const struct assay_payloads *payloads;
 };
 
