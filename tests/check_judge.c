@@ -437,7 +437,7 @@ START_TEST(lse_that_a_limit_asks_for)
 {
     static const enum gate gates[] = { GATE_LSE, GATE_LSE_RMS, GATE_LSE_MEAN,
                                        GATE_TOTAL_LSE };
-    const struct yardstick against = { &problem, &answer, &exact };
+    const struct yardstick against = { &problem, &answer, &exact, NULL };
     struct limit limits[GATES];
     struct sketch sketch;
     struct result r = { .recipe = answer.recipe };
