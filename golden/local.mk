@@ -27,6 +27,8 @@ golden_libgolden_la_SOURCES = \
 	golden/run_count.def golden/run_fact.def golden/run_file.h \
 	golden/run_file_read.c golden/run_file_write.c golden/run_json.c \
 	golden/run_json.h golden/run_layout.c golden/run_layout.h \
+	golden/run_payload.c golden/run_steps.def golden/scale_bytes.c \
+	golden/scale_bytes.h golden/scale_reading.c golden/scale_reading.h \
 	golden/run_row.def golden/safetensors.c golden/safetensors.h \
 	golden/safetensors_dtype.def golden/safetensors_header.c \
 	golden/safetensors_header.h golden/select.c golden/select.h \

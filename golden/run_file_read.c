@@ -465,6 +465,8 @@ static enum assay_status read_head(const char *path, hid_t group,
     if (!out->ran)
         return ASSAY_OK;
     st = read_counts(path, group, &out->sketch, err);
+    if (st == ASSAY_OK)
+        st = run_payload_read(path, group, &out->sketch, err);
     return st == ASSAY_OK
                ? explanation_read(path, group, &out->problem, &out->why, err)
                : st;

@@ -223,7 +223,9 @@ enum assay_status run_file_add(struct run_file_writer *w,
         (st = h5_write_real(path, group, "seconds", r->seconds, err)) ==
             ASSAY_OK &&
         (st = h5_write_int(path, group, "ran", r->ran, err)) == ASSAY_OK &&
-        r->ran && (st = write_sketch(path, group, &r->sketch, err)) == ASSAY_OK)
+        r->ran &&
+        (st = write_sketch(path, group, &r->sketch, err)) == ASSAY_OK &&
+        (st = run_payload_write(path, group, &r->sketch, err)) == ASSAY_OK)
         st = explanation_write(path, group, r->why, err);
     if (st == ASSAY_OK)
         st = stored_flush(&w->stored, err);

@@ -3,8 +3,7 @@
 check_programs_validate = \
 	tests/check_judge tests/check_gates tests/check_child \
 	tests/check_doctor tests/check_explain tests/check_explanation \
-	tests/check_locate \
-	tests/check_mutation
+	tests/check_locate tests/check_mutation tests/check_scale_bytes
 tests_check_judge_SOURCES = tests/check_judge.c tests/check_assay.c
 tests_check_judge_CPPFLAGS = $(tests_cppflags)
 tests_check_judge_CFLAGS = $(tests_cflags)
@@ -75,3 +74,8 @@ tests_check_explanation_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS) \
 	$(JANSSON_CFLAGS)
 tests_check_explanation_LDADD = validate/libvalidate.la $(tests_golden) \
 	$(HDF5_LIBS) $(JANSSON_LIBS)
+
+tests_check_scale_bytes_SOURCES = tests/check_scale_bytes.c tests/check_assay.c
+tests_check_scale_bytes_CPPFLAGS = $(tests_cppflags)
+tests_check_scale_bytes_CFLAGS = $(tests_cflags)
+tests_check_scale_bytes_LDADD = validate/libvalidate.la $(tests_golden)

@@ -275,7 +275,8 @@ static enum assay_status judge_one(struct validate *v, const struct loaded *l,
                                    const struct candidate *candidate,
                                    struct result *r, struct assay_error *err)
 {
-    const struct yardstick against = { &l->c->problem, l->answer, l->exact };
+    const struct yardstick against = { &l->c->problem, l->answer, l->exact,
+                                       l->c };
     struct limit limits[GATES];
     struct sketch sketch;
     enum assay_status st = sketch_make(&against, candidate, &sketch, err);
