@@ -37,7 +37,7 @@ void case_file_free(struct case_file *file);
 
 /* What an answer's metadata say, fit for a terminal; "": nothing. */
 struct answer_facts {
-    char kernel[64], device[64], build[256], softmax_form[32];
+    char kernel[64], device[192], build[256], softmax_form[32];
     double seconds; /* 0: not said */
     char note[96];  /* ours, on its o */
 };

@@ -163,9 +163,9 @@ static void take_facts(struct command *c, const struct answer_facts *facts,
 {
     struct driver_info *info = &c->info;
     if (!info->where[0])
-        memcpy(info->where, facts->device, sizeof info->where);
+        snprintf(info->where, sizeof info->where, "%s", facts->device);
     if (!info->build[0])
-        memcpy(info->build, facts->build, sizeof info->build);
+        snprintf(info->build, sizeof info->build, "%s", facts->build);
     if (facts->kernel[0])
         memcpy(info->kernels[0].name, facts->kernel, sizeof facts->kernel);
     memcpy(result->kernel, info->kernels[0].name, sizeof result->kernel);
@@ -260,6 +260,11 @@ static void close_command(struct driver *d)
 static enum assay_status open_command(const char *line, struct driver *out,
                                       struct assay_error *err)
 {
+    if (out->device)
+        return assay_fail(err, ASSAY_USAGE,
+                          "--device %.40s: is for modules, a program picks its "
+                          "own",
+                          out->device);
     struct command *c = calloc(1, sizeof *c);
     if (!c)
         return assay_fail(err, ASSAY_MEMORY, "no memory for a driver");
