@@ -10,7 +10,8 @@
 #include <strings.h>
 
 #include "assay/memory.h"
-#include "golden/safetensors.h"
+#include "golden/layout.h"
+#include "golden/safetensors_write.h"
 #include "golden/term.h"
 
 struct head {
@@ -23,7 +24,8 @@ struct head {
 struct heads {
     char *path, *source;
     struct assay_safetensors *file;
-    const char *layout; /* the option, or NULL */
+    struct layout layout;
+    bool layout_told;
     struct head *head;
     size_t count;
 };
@@ -64,44 +66,19 @@ static bool ends_with(const char *text, const char *tail)
     return n > m && strcmp(text + n - m, tail) == 0;
 }
 
-/* Which axis of a tensor is b, s, h and d; -1 where the layout has no b. */
-static enum assay_status axes(const struct heads *h,
-                              const struct assay_safetensors_tensor *t,
-                              int axis[4], struct assay_error *err)
+/* The option, or what the file says, or hsd; four axes must be told. */
+static enum assay_status find_layout(struct heads *h, const char *option,
+                                     struct assay_error *err)
 {
-    static const char names[] = "bshd";
-    const char *layout = h->layout ? h->layout : "hsd";
-    if (!h->layout && t->rank == 4)
-        return assay_fail(err, ASSAY_FORMAT,
-                          "%s: %s has 4 axes; say --layout bhsd or bshd",
-                          h->path, t->name);
-    if (t->rank != (int)strlen(layout))
-        return assay_fail(err, ASSAY_FORMAT,
-                          "%s: %s has %d axes, layout %s has %zu", h->path,
-                          t->name, t->rank, layout, strlen(layout));
-    for (int a = 0; a < 4; a++) {
-        const char *at = strchr(layout, names[a]);
-        axis[a] = at ? (int)(at - layout) : -1;
-    }
-    return ASSAY_OK;
-}
-
-static enum assay_status check_layout(const char *layout,
-                                      struct assay_error *err)
-{
-    int seen[4] = { 0 };
-    size_t n = layout ? strlen(layout) : 3;
-    for (const char *c = layout; c && *c; c++) {
-        const char *at = strchr("bshd", *c);
-        if (!at || seen[at - "bshd"]++)
-            n = 0;
-    }
-    if (n == 4 || (n == 3 && !seen[0]))
-        return ASSAY_OK;
-    return assay_fail(err, ASSAY_USAGE,
-                      "layout \"%s\" is not the letters h, s, d in some order, "
-                      "with or without b",
-                      layout);
+    const char *told = assay_safetensors_metadata(h->file, "layout");
+    h->layout_told = option || told;
+    enum assay_status st = layout_parse(option ? option
+                                        : told ? told
+                                               : "hsd",
+                                        &h->layout, err);
+    return st == ASSAY_OK || option
+               ? st
+               : assay_fail_in(err, ASSAY_FORMAT, "%s: metadata", h->path);
 }
 
 /* Sizes [b, s, h, d] of one part. */
@@ -109,24 +86,18 @@ static enum assay_status part_sizes(const struct heads *h,
                                     const struct assay_safetensors_tensor *t,
                                     int64_t size[4], struct assay_error *err)
 {
-    int axis[4];
-    enum assay_status st = axes(h, t, axis, err);
-    for (int a = 0; st == ASSAY_OK && a < 4; a++)
-        size[a] = axis[a] < 0 ? 1 : t->shape[axis[a]];
-    return st;
+    if (!h->layout_told && t->rank == 4)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: %s has 4 axes; say --layout bhsd or bshd",
+                          h->path, t->name);
+    enum assay_status st =
+        layout_sizes(&h->layout, t->name, t->rank, t->shape, size, err);
+    return st == ASSAY_OK ? st : assay_fail_in(err, st, "%s", h->path);
 }
 
 static enum assay_status find_format(const struct heads *h, struct head *head,
                                      struct assay_error *err)
 {
-    static const struct {
-        enum assay_safetensors_dtype_id dtype;
-        enum assay_format_id format;
-    } known[] = {
-        { ASSAY_SAFETENSORS_BF16, ASSAY_BF16 },
-        { ASSAY_SAFETENSORS_F16, ASSAY_F16 },
-        { ASSAY_SAFETENSORS_F32, ASSAY_F32 },
-    };
     const struct assay_safetensors_tensor *q = head->part[0],
                                           *k = head->part[1],
                                           *v = head->part[2];
@@ -136,11 +107,9 @@ static enum assay_status find_format(const struct heads *h, struct head *head,
                           "of one type",
                           h->path, q->name, q->dtype->name, k->name,
                           k->dtype->name, v->name, v->dtype->name);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].dtype == q->dtype->id) {
-            head->format = assay_format_get(known[i].format);
-            return ASSAY_OK;
-        }
+    head->format = safetensors_float(q->dtype);
+    if (head->format)
+        return ASSAY_OK;
     return assay_fail(err, ASSAY_FORMAT,
                       "%s: %s is %s, heads are BF16, F16 or F32", h->path,
                       q->name, q->dtype->name);
@@ -336,8 +305,11 @@ enum assay_status heads_open(const char *path,
                              const struct heads_options *options,
                              struct heads **out, struct assay_error *err)
 {
+    struct layout layout;
     *out = NULL;
-    enum assay_status st = check_layout(options->layout, err);
+    enum assay_status st = options->layout
+                               ? layout_parse(options->layout, &layout, err)
+                               : ASSAY_OK;
     if (st != ASSAY_OK)
         return st;
     struct heads *h = calloc(1, sizeof *h);
@@ -345,7 +317,6 @@ enum assay_status heads_open(const char *path,
         free(h);
         return assay_fail(err, ASSAY_MEMORY, "no memory for heads");
     }
-    h->layout = options->layout;
     st = assay_safetensors_open(path, &h->file, err);
     if (st == ASSAY_OK) {
         const char *about = assay_safetensors_metadata(h->file, "source");
@@ -355,6 +326,8 @@ enum assay_status heads_open(const char *path,
             st = assay_fail(err, ASSAY_MEMORY, "no memory for a source");
         }
     }
+    if (st == ASSAY_OK)
+        st = find_layout(h, options->layout, err);
     if (st == ASSAY_OK)
         st = add_heads(h, options, err);
     if (st != ASSAY_OK) {
@@ -394,35 +367,6 @@ static enum assay_status check_finite(const struct heads *h,
                       h->path, t->name, bad, n, head, s, d);
 }
 
-/* Words in the file's axis order to BSHD. */
-static void transpose(const struct assay_safetensors_tensor *t,
-                      const int axis[4], const int64_t size[4], size_t bytes,
-                      const char *from, char *to)
-{
-    int64_t step[4], stride[ASSAY_SAFETENSORS_MAX_RANK];
-    int64_t product = 1;
-    for (int a = t->rank - 1; a >= 0; a--) {
-        stride[a] = product;
-        product *= t->shape[a];
-    }
-    for (int a = 0; a < 4; a++)
-        step[a] = axis[a] < 0 ? 0 : stride[axis[a]];
-    for (int64_t b = 0; b < size[0]; b++)
-        for (int64_t s = 0; s < size[1]; s++)
-            for (int64_t h = 0; h < size[2]; h++) {
-                int64_t at = b * step[0] + s * step[1] + h * step[2];
-                if (step[3] == 1) {
-                    memcpy(to, from + (size_t)at * bytes,
-                           (size_t)size[3] * bytes);
-                    to += (size_t)size[3] * bytes;
-                    continue;
-                }
-                for (int64_t d = 0; d < size[3]; d++, to += bytes)
-                    memcpy(to, from + (size_t)(at + d * step[3]) * bytes,
-                           bytes);
-            }
-}
-
 static enum assay_status read_part(const struct heads *h,
                                    const struct head *head, int part,
                                    void **out, struct assay_error *err)
@@ -430,11 +374,9 @@ static enum assay_status read_part(const struct heads *h,
     const struct assay_safetensors_tensor *t = head->part[part];
     const size_t bytes = assay_format_bytes(head->format);
     int64_t size[4];
-    int axis[4];
     char *raw = NULL, *words = NULL;
     enum assay_status st;
-    if ((st = axes(h, t, axis, err)) != ASSAY_OK ||
-        (st = part_sizes(h, t, size, err)) != ASSAY_OK ||
+    if ((st = part_sizes(h, t, size, err)) != ASSAY_OK ||
         (st = assay_alloc(t->name, (int64_t)t->bytes, 1, &raw, err)) !=
             ASSAY_OK ||
         (st = assay_alloc(t->name, (int64_t)t->bytes, 1, &words, err)) !=
@@ -442,7 +384,7 @@ static enum assay_status read_part(const struct heads *h,
         (st = assay_safetensors_read(h->file, t, raw, t->bytes, err)) !=
             ASSAY_OK)
         goto out;
-    transpose(t, axis, size, bytes, raw, words);
+    layout_to_bshd(&h->layout, t->shape, bytes, raw, words);
     st = check_finite(h, t, head->format, size, words, err);
 out:
     assay_free(raw);

@@ -9,8 +9,8 @@
 #include "golden/set.h"
 
 struct heads_options {
-    const char *layout; /* axes in order, "hsd" for [head, token, channel];
-                           NULL: hsd, and four axes are refused */
+    const char *layout; /* as of golden/layout.h; NULL: the file's metadata
+                           "layout", else hsd, and four axes are refused */
     bool has_mask;      /* else the file's metadata "causal" */
     enum assay_mask mask;
     bool has_scale; /* else metadata "softmax_scale", else 1/sqrt(dk) */

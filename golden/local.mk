@@ -15,7 +15,8 @@ golden_libgolden_la_SOURCES = \
 	golden/h5.c golden/h5.h golden/h5_data.c golden/h5_walk.c \
 	golden/heads.c golden/heads.h golden/html.c golden/html.h \
 	golden/input.c golden/input.h golden/json.c golden/json.h \
-	golden/json_row.c golden/json_row.h golden/limits.c \
+	golden/json_row.c golden/json_row.h golden/layout.c \
+	golden/layout.h golden/limits.c \
 	golden/limits.h golden/made.c golden/made.h golden/names.c \
 	golden/names.h golden/npy.c golden/npy.h golden/npy_header.c \
 	golden/npy_type.def golden/plot.c golden/plot.h \
@@ -29,7 +30,8 @@ golden_libgolden_la_SOURCES = \
 	golden/run_json.h golden/run_layout.c golden/run_layout.h \
 	golden/run_row.def golden/safetensors.c golden/safetensors.h \
 	golden/safetensors_dtype.def golden/safetensors_header.c \
-	golden/safetensors_header.h golden/select.c golden/select.h \
+	golden/safetensors_header.h golden/safetensors_write.c \
+	golden/safetensors_write.h golden/select.c golden/select.h \
 	golden/set.h golden/set_file.h golden/set_layout.h \
 	golden/set_open.c golden/set_read.c golden/set_size.def \
 	golden/set_write.c golden/sheet.c golden/sheet.h golden/show_run.c \
