@@ -38,7 +38,9 @@ golden_libgolden_la_SOURCES = \
 	golden/show_run.h golden/sketch.c golden/sketch.h golden/source.c \
 	golden/source.h golden/stored.c golden/stored.h \
 	golden/stored_kind.def golden/stored_part.c golden/svg.c \
-	golden/svg.h golden/temp_file.c golden/temp_file.h golden/term.c \
+	golden/svg.h golden/temp_file.c golden/temp_file.h golden/tensors.c \
+	golden/tensors.h golden/tensors_form.h golden/tensors_h5.c \
+	golden/tensors_npy.c golden/term.c \
 	golden/term.h golden/topic.c golden/topic.def golden/topic.h \
 	golden/utf8.c golden/utf8.h golden/verb.c golden/verb.h \
 	golden/verb_audit.c golden/verb_bench.c golden/verb_cast.c \

@@ -9,6 +9,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/doctor_offset.def validate/doctor_predict.c \
 	validate/doctor_predict.h validate/driver.c \
 	validate/driver.def validate/driver.h validate/driver_module.c \
+	validate/driver_outputs.c validate/output_name.c \
+	validate/output_name.h validate/outputs.h validate/outputs_bind.c \
 	validate/edit.c validate/edit.h \
 	validate/explain.c validate/explain.h validate/gate.def \
 	validate/gates.c validate/gates.h validate/gates_rows.c \

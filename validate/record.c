@@ -28,6 +28,7 @@ enum assay_status record_begin(const char *path, const struct report *report,
         .module_device = report->module->where,
         .driver = driver_get(report->driver)->name,
         .driver_option = report->driver_option,
+        .layout_option = report->layout_option,
         .timeout_option = report->timeout_option,
         .repeat = repeat,
         .limits_set = limits->set.text,
@@ -81,7 +82,8 @@ enum assay_status record_verdict(const struct run_result *from,
         if (strcmp(verdict_get((enum verdict)v)->name, from->verdict) != 0)
             continue;
         *out = (enum verdict)v;
-        if (is_judged(*out) == from->ran)
+        /* a saved output may be missing as a whole */
+        if (is_judged(*out) == from->ran || *out == VERDICT_MISSING)
             return ASSAY_OK;
         return assay_fail(err, ASSAY_FORMAT,
                           "case %s, recipe %s: the verdict is %s, but ran is "
@@ -164,6 +166,7 @@ enum assay_status record_report(const struct run_file *run,
     *out = (struct report){ .set_path = facts->set,
                             .set_hash = facts->set_content_hash,
                             .driver_option = facts->driver_option,
+                            .layout_option = facts->layout_option,
                             .timeout_option = facts->timeout_option,
                             .limits = limits,
                             .runs = facts->repeat ? atol(facts->repeat) : 1,

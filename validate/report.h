@@ -30,7 +30,8 @@ struct report {
     const char *set_path, *set_hash;
     enum driver_kind driver;
     const char *driver_option;     /* as given; NULL: the built-in module */
-    const char *timeout_option;    /* as given, or NULL */
+    const char *layout_option;     /* as given, or NULL */
+    const char *timeout_option;    /* the same */
     const char *quarantine_option; /* the same */
     const struct limits *limits;   /* or NULL: what --limit and --limits say */
     long runs;                     /* of each kernel on each case */
