@@ -10,12 +10,14 @@
 #include <strings.h>
 
 #include "assay/memory.h"
+#include "golden/heads_cases.h"
 #include "golden/layout.h"
 #include "golden/safetensors_write.h"
 #include "golden/term.h"
 
 struct head {
-    char *name; /* of the case */
+    char *name;         /* of the case */
+    const json_t *told; /* of it alone, in an exported file; or NULL */
     const struct assay_format *format;
     struct assay_problem problem;
     const struct assay_safetensors_tensor *part[3]; /* q, k, v */
@@ -26,6 +28,7 @@ struct heads {
     struct assay_safetensors *file;
     struct layout layout;
     bool layout_told;
+    json_t *cases; /* of an exported file, or NULL */
     struct head *head;
     size_t count;
 };
@@ -40,6 +43,7 @@ void heads_close(struct heads *h)
         free(h->head[i].name);
     free(h->head);
     free(h->source);
+    json_decref(h->cases);
     free(h->path);
     assay_safetensors_close(h->file);
     free(h);
@@ -148,12 +152,14 @@ static enum assay_status find_sizes(const struct heads *h, struct head *head,
 
 static enum assay_status find_mask(const struct heads *h,
                                    const struct heads_options *options,
-                                   enum assay_mask *mask,
+                                   const json_t *told, enum assay_mask *mask,
                                    struct assay_error *err)
 {
     const char *causal = assay_safetensors_metadata(h->file, "causal");
     *mask = options->mask;
-    if (options->has_mask)
+    if (told && !options->has_mask)
+        *mask = heads_cases_mask(told);
+    if (told || options->has_mask)
         return ASSAY_OK;
     if (!causal)
         return assay_fail(err, ASSAY_FORMAT,
@@ -172,13 +178,15 @@ static enum assay_status find_mask(const struct heads *h,
 
 static enum assay_status find_scale(const struct heads *h,
                                     const struct heads_options *options,
-                                    int64_t dk, double *scale,
-                                    struct assay_error *err)
+                                    const json_t *told, int64_t dk,
+                                    double *scale, struct assay_error *err)
 {
     const char *text = assay_safetensors_metadata(h->file, "softmax_scale");
     char *end;
     *scale = options->scale;
-    if (options->has_scale)
+    if (told && !options->has_scale)
+        *scale = heads_cases_scale(told);
+    if (told || options->has_scale)
         return ASSAY_OK;
     *scale = assay_problem_default_scale(dk);
     if (!text)
@@ -248,14 +256,15 @@ static enum assay_status find_part(const struct heads *h,
 
 static enum assay_status add_head(struct heads *h,
                                   const struct assay_safetensors_tensor *q,
+                                  const char *name, const json_t *told,
                                   const struct heads_options *options,
                                   struct assay_error *err)
 {
     struct head *head = &h->head[h->count];
     struct assay_problem *p = &head->problem;
     enum assay_status st;
-    *head = (struct head){ .part = { q } };
-    head->name = case_name(h->path, q->name);
+    *head = (struct head){ .part = { q }, .told = told };
+    head->name = name ? strdup(name) : case_name(h->path, q->name);
     if (!head->name)
         return assay_fail(err, ASSAY_MEMORY, "no memory for a case name");
     h->count++;
@@ -264,13 +273,47 @@ static enum assay_status add_head(struct heads *h,
         (st = find_part(h, q, 2, &head->part[2], err)) == ASSAY_OK &&
         (st = find_format(h, head, err)) == ASSAY_OK &&
         (st = find_sizes(h, head, err)) == ASSAY_OK &&
-        (st = find_mask(h, options, &p->mask, err)) == ASSAY_OK &&
-        (st = find_scale(h, options, p->dk, &p->softmax_scale, err)) ==
+        (st = find_mask(h, options, told, &p->mask, err)) == ASSAY_OK &&
+        (st = find_scale(h, options, told, p->dk, &p->softmax_scale, err)) ==
             ASSAY_OK &&
         (st = assay_problem_check(p, err)) != ASSAY_OK)
         st = assay_fail_in(err, ASSAY_FORMAT, "%s: %.*s", h->path,
                            (int)strlen(q->name) - 2, q->name);
     return st;
+}
+
+/* The cases of an exported file: answers and payloads may stand beside them. */
+static enum assay_status add_cases(struct heads *h,
+                                   const struct heads_options *options,
+                                   struct assay_error *err)
+{
+    const char *name;
+    json_t *told;
+    enum assay_status st = heads_cases_read(
+        assay_safetensors_metadata(h->file, "cases"), &h->cases, err);
+    if (st != ASSAY_OK)
+        return assay_fail_in(err, st, "%s: metadata", h->path);
+    h->head = calloc(json_object_size(h->cases), sizeof *h->head);
+    if (!h->head)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for heads");
+    json_object_foreach (h->cases, name, told) {
+        const struct assay_safetensors_tensor *q = NULL;
+        char *text = NULL;
+        if (st == ASSAY_OK && asprintf(&text, "%s.q", name) < 0)
+            return assay_fail(err, ASSAY_MEMORY, "no memory for a name");
+        if (st == ASSAY_OK)
+            st = assay_safetensors_find(h->file, text, &q, err);
+        if (st == ASSAY_OK)
+            st = add_head(h, q, name, told, options, err);
+        free(text);
+    }
+    return st;
+}
+
+static bool is_exported(const struct heads *h)
+{
+    const char *format = assay_safetensors_metadata(h->file, "format");
+    return format && strcmp(format, HEADS_CASES_FORMAT) == 0;
 }
 
 static enum assay_status add_heads(struct heads *h,
@@ -285,7 +328,7 @@ static enum assay_status add_heads(struct heads *h,
         const struct assay_safetensors_tensor *t;
         enum assay_status st = assay_safetensors_get(h->file, i, &t, err);
         if (st == ASSAY_OK && ends_with(t->name, parts[0]))
-            st = add_head(h, t, options, err);
+            st = add_head(h, t, NULL, NULL, options, err);
         if (st != ASSAY_OK)
             return st;
     }
@@ -329,7 +372,8 @@ enum assay_status heads_open(const char *path,
     if (st == ASSAY_OK)
         st = find_layout(h, options->layout, err);
     if (st == ASSAY_OK)
-        st = add_heads(h, options, err);
+        st = is_exported(h) ? add_cases(h, options, err)
+                            : add_heads(h, options, err);
     if (st != ASSAY_OK) {
         heads_close(h);
         return st;
@@ -397,10 +441,13 @@ enum assay_status heads_read(const struct heads *h, size_t i,
 {
     const struct head *head = &h->head[i];
     enum assay_status st;
-    *out = (struct assay_case){ .problem = head->problem,
-                                .format = head->format,
-                                .name = strdup(head->name),
-                                .source = strdup(h->source) };
+    *out = (struct assay_case){
+        .problem = head->problem,
+        .format = head->format,
+        .name = strdup(head->name),
+        .source =
+            strdup(head->told ? heads_cases_source(head->told) : h->source)
+    };
     if (!out->name || !out->source)
         st = assay_fail(err, ASSAY_MEMORY, "no memory for a case");
     else if ((st = read_part(h, head, 0, &out->q, err)) == ASSAY_OK &&

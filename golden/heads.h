@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Captured heads: tensors X.q, X.k and X.v of a safetensors file become one
- * case named <file stem>.<X>.
+ * case named <file stem>.<X>; of a file that `assay export` wrote, those that
+ * its metadata name, by these names.
  */
 #ifndef ASSAY_HEADS_H
 #define ASSAY_HEADS_H

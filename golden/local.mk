@@ -13,7 +13,8 @@ golden_libgolden_la_SOURCES = \
 	golden/colour.def golden/colour.h golden/csv.c golden/csv.h \
 	golden/distance_figure.def golden/gnuplot.c golden/gnuplot.h \
 	golden/h5.c golden/h5.h golden/h5_data.c golden/h5_walk.c \
-	golden/heads.c golden/heads.h golden/html.c golden/html.h \
+	golden/heads.c golden/heads.h golden/heads_cases.c \
+	golden/heads_cases.h golden/html.c golden/html.h \
 	golden/input.c golden/input.h golden/json.c golden/json.h \
 	golden/json_row.c golden/json_row.h golden/layout.c \
 	golden/layout.h golden/limits.c \
@@ -22,7 +23,8 @@ golden_libgolden_la_SOURCES = \
 	golden/npy_type.def golden/plot.c golden/plot.h \
 	golden/plot_cells.c golden/plot_points.c golden/plot_script.h \
 	golden/provenance.c golden/provenance.h golden/recipe_file.c \
-	golden/explanation.c golden/explanation.def golden/explanation.h \
+	golden/export.c golden/export.h golden/export_sink.c \
+	golden/export_sink.h golden/explanation.c golden/explanation.def golden/explanation.h \
 	golden/explanation_map.def \
 	golden/recipe_file.h golden/run_array.def golden/run_beyond.def \
 	golden/run_count.def golden/run_fact.def golden/run_file.h \
@@ -44,6 +46,7 @@ golden_libgolden_la_SOURCES = \
 	golden/term.h golden/topic.c golden/topic.def golden/topic.h \
 	golden/utf8.c golden/utf8.h golden/verb.c golden/verb.h \
 	golden/verb_audit.c golden/verb_bench.c golden/verb_cast.c \
+	golden/verb_export.c \
 	golden/verb_generate.c golden/verb_list.c golden/verb_show.c \
 	golden/verb_verify.c verb.def
 golden_libgolden_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(HDF5_CFLAGS) \

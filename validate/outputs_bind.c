@@ -132,12 +132,17 @@ static enum assay_status add_nameless(struct driver *d,
                       tensors_path(o->file), found);
 }
 
-/* Inputs may stand beside outputs. */
+static bool ends_with(const char *text, const char *tail)
+{
+    const size_t n = strlen(text), m = strlen(tail);
+    return n >= m && strcmp(text + n - m, tail) == 0;
+}
+
+/* Inputs, payloads and exact answers may stand beside outputs. */
 static bool is_output(const char *name)
 {
-    const char *dot = strrchr(name, '.');
-    return dot && (strcmp(dot + 1, output_part_name(OUTPUT_O)) == 0 ||
-                   strcmp(dot + 1, output_part_name(OUTPUT_LSE)) == 0);
+    return (ends_with(name, ".o") || ends_with(name, ".lse")) &&
+           !ends_with(name, ".exact.o") && !ends_with(name, ".exact.lse");
 }
 
 static enum assay_status no_match(const struct outputs *o,

@@ -436,30 +436,6 @@ static enum assay_status run_set_case(struct validate *v, size_t i,
     return st;
 }
 
-/* A recipe that no case has answers for is a mistake, not an empty run. */
-static enum assay_status check_recipes(const struct validate *v,
-                                       struct assay_error *err)
-{
-    const struct assay_recipe *have[ASSAY_RECIPES_MAX] = { 0 };
-    size_t n_have = 0;
-    for (size_t i = 0; i < assay_set_count(v->set); i++) {
-        const struct assay_recipe **recipes;
-        size_t n;
-        enum assay_status st = assay_set_recipes(v->set, i, &recipes, &n, err);
-        for (size_t r = 0; r < n; r++)
-            have[recipes[r]->id] = recipes[r];
-        free(recipes);
-        if (st != ASSAY_OK)
-            return st;
-    }
-    for (int id = 0; id < assay_recipe_count(); id++)
-        if (have[id])
-            have[n_have++] = have[id];
-    enum assay_status st =
-        select_check_recipes(v->o->recipe, have, n_have, err);
-    return st == ASSAY_OK ? st : assay_fail_in(err, st, "%s", v->o->file);
-}
-
 static enum assay_status check_selections(struct validate *v,
                                           struct assay_error *err)
 {
@@ -479,7 +455,7 @@ static enum assay_status check_selections(struct validate *v,
         st = select_check(v->o->kernel, "kernel", names, v->driver.info->count,
                           err);
     free(names);
-    return st == ASSAY_OK ? check_recipes(v, err) : st;
+    return st == ASSAY_OK ? select_check_set(v->o->recipe, v->set, err) : st;
 }
 
 /* An output must not replace what is read. */
