@@ -25,7 +25,7 @@ program_tests = \
 	tests/escapes.test tests/faulty.test tests/forms.test \
 	tests/hygiene.test tests/own_kernel.test tests/prove.test \
 	tests/readme.test tests/recipes.test tests/shapes.test \
-	tests/limits.test tests/record.test tests/report.test tests/explain.test
+	tests/limits.test tests/outputs.test tests/record.test tests/report.test tests/explain.test
 TESTS += $(program_tests)
 EXTRA_DIST += $(program_tests) tests/packed_module.c tests/escape_module.c \
 	tests/junit-10.xsd tests/README.md
