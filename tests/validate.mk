@@ -2,7 +2,8 @@
 # Tests of validate/ and of the program as a whole.
 check_programs_validate = \
 	tests/check_judge tests/check_gates tests/check_child \
-	tests/check_doctor tests/check_locate tests/check_mutation
+	tests/check_doctor tests/check_locate tests/check_mutation \
+	tests/check_outputs
 tests_check_judge_SOURCES = tests/check_judge.c tests/check_assay.c
 tests_check_judge_CPPFLAGS = $(tests_cppflags)
 tests_check_judge_CFLAGS = $(tests_cflags)
@@ -20,6 +21,11 @@ tests_check_mutation_SOURCES = tests/check_mutation.c tests/check_assay.c
 tests_check_mutation_CPPFLAGS = $(tests_cppflags)
 tests_check_mutation_CFLAGS = $(tests_cflags)
 tests_check_mutation_LDADD = validate/libvalidate.la $(tests_golden)
+
+tests_check_outputs_SOURCES = tests/check_outputs.c tests/check_assay.c
+tests_check_outputs_CPPFLAGS = $(tests_cppflags)
+tests_check_outputs_CFLAGS = $(tests_cflags)
+tests_check_outputs_LDADD = validate/libvalidate.la $(tests_golden) -lm
 
 program_tests = \
 	tests/escapes.test tests/faulty.test tests/forms.test \
