@@ -113,7 +113,7 @@ static bool print_explanations(const struct comparison *c, bool markdown,
         const struct run_result *b = pairs[i]->b.result;
         const char *const names[] = { b->case_name, b->recipe->name,
                                       b->kernel };
-        struct explained_line lines[2];
+        struct explained_line lines[EXPLAINED_LINES];
         const size_t said = report_explained(b->why, lines);
         fputs(said && markdown ? "- " : "", out);
         for (size_t k = 0; said && k < 3; k++) {

@@ -11,6 +11,7 @@
 #include "assay/stage.h"
 #include "golden/term.h"
 #include "validate/doctor.h"
+#include "validate/explain_form.h"
 #include "validate/judge.h"
 
 /* What both look at. */
@@ -299,8 +300,9 @@ static enum assay_status look(struct view *v, struct explanation *e,
         return st;
     fill_used(v);
     st = look_where(v, e, err);
-    return st == ASSAY_OK && !v->in->sketch->no_lse ? look_at_lse(v, e, err)
-                                                    : st;
+    if (st == ASSAY_OK && !v->in->sketch->no_lse)
+        st = look_at_lse(v, e, err);
+    return st == ASSAY_OK ? explain_form(v->in, e, err) : st;
 }
 
 enum assay_status explain(const struct explain_input *in,

@@ -14,6 +14,7 @@
 struct explain_input {
     const struct assay_case *c;
     const struct assay_answer *answer;
+    const struct assay_exact *exact;
     const struct candidate *candidate;
     const struct sketch *sketch;
     const struct result *result; /* its gates and heads are judged */

@@ -12,7 +12,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/driver_outputs.c validate/output_name.c \
 	validate/output_name.h validate/outputs.h validate/outputs_bind.c \
 	validate/edit.c validate/edit.h \
-	validate/explain.c validate/explain.h validate/gate.def \
+	validate/explain.c validate/explain.h \
+	validate/explain_form.c validate/explain_form.h validate/gate.def \
 	validate/gates.c validate/gates.h validate/gates_rows.c \
 	validate/gates_twin.c validate/heat.c validate/heat.def \
 	validate/heat.h validate/judge.c validate/judge.h \

@@ -9,13 +9,15 @@
 #include "validate/explain.h"
 
 size_t report_explained(const struct explanation *e,
-                        struct explained_line lines[2])
+                        struct explained_line lines[EXPLAINED_LINES])
 {
     size_t n = 0;
     if (e && e->where[0])
         lines[n++] = (struct explained_line){ "where", e->where };
     if (e && e->lse[0])
         lines[n++] = (struct explained_line){ "LSE", e->lse };
+    if (e && e->form_fits[0])
+        lines[n++] = (struct explained_line){ "softmax form", e->form_fits };
     return n;
 }
 

@@ -10,11 +10,12 @@
 
 /* Lines for people, and what each is called; how many there are. Texts are the
  * explanation's, which may be NULL. */
+enum { EXPLAINED_LINES = 3 };
 struct explained_line {
     const char *name, *text;
 };
 size_t report_explained(const struct explanation *e,
-                        struct explained_line lines[2]);
+                        struct explained_line lines[EXPLAINED_LINES]);
 
 /* Text maps in a report for people: one of each case, that of the result whose
  * worst row is the worst, and at most REPORT_MAPS. */

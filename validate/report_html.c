@@ -144,7 +144,7 @@ static void put_failed_gates(struct page *p, const struct result *one)
 /* Where it is wrong, and what makes its LSE so. */
 static void put_explanation(struct html *h, const struct result *one)
 {
-    struct explained_line lines[2];
+    struct explained_line lines[EXPLAINED_LINES];
     const size_t n = report_explained(one->why, lines);
     for (size_t i = 0; i < n; i++)
         html_note(h, COLOUR_NONE, "%s: %s", lines[i].name, lines[i].text);

@@ -163,7 +163,7 @@ static char *details(const struct junit *j, const struct result *one)
         fprintf(out, "%" PRId64 " of %" PRId64 " heads fail%s\n",
                 one->heads_failed, one->heads,
                 one->heads_failed == 1 ? "s" : "");
-    struct explained_line lines[2];
+    struct explained_line lines[EXPLAINED_LINES];
     for (size_t i = 0, n = report_explained(one->why, lines); out && i < n; i++)
         fprintf(out, "%s: %s\n", lines[i].name, lines[i].text);
     if (out)

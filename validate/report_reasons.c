@@ -77,7 +77,7 @@ size_t report_cases_alike(const struct report *r, size_t i)
  * its run. */
 static void say_explanation(const struct lines *l, const struct result *one)
 {
-    struct explained_line lines[2];
+    struct explained_line lines[EXPLAINED_LINES];
     const size_t n = report_explained(one->why, lines);
     const bool other = explanation_of_other_limits(one);
     for (size_t i = 0; i < n; i++) {

@@ -270,7 +270,8 @@ static enum assay_status run_repeatedly(struct validate *v,
 static void look_into(const struct loaded *l, const struct candidate *candidate,
                       const struct sketch *sketch, struct result *r)
 {
-    const struct explain_input in = { l->c, l->answer, candidate, sketch, r };
+    const struct explain_input in = { l->c,      l->answer, l->exact,
+                                      candidate, sketch,    r };
     struct assay_error err;
     if (r->verdict != VERDICT_PASS && explain(&in, &r->why, &err) != ASSAY_OK)
         text_append(r->notes, sizeof r->notes, "%snot looked into: %s",
