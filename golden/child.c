@@ -58,39 +58,13 @@ _Noreturn static void be_child(void (*work)(void *), void *context, int output,
     _exit(RETURNED);
 }
 
-/* True when the child ended; it is killed with its group at the deadline. */
-static bool await(pid_t pid, double deadline, int *status)
-{
-    struct timespec nap = { 0, 200 * 1000 };
-    for (;;) {
-        if (waitpid(pid, status, WNOHANG) == pid)
-            return true;
-        if (seconds() >= deadline) {
-            kill(-pid, SIGKILL);
-            kill(pid, SIGKILL);
-            while (waitpid(pid, status, 0) < 0 && errno == EINTR)
-                ;
-            return false;
-        }
-        nanosleep(&nap, NULL);
-        if (nap.tv_nsec < 10 * 1000 * 1000)
-            nap.tv_nsec += nap.tv_nsec / 4;
-    }
-}
-
-enum { MAX_KIN = 256 };
-
-struct kin {
-    int pid[MAX_KIN];
-    int count;
-};
-
 /* The children that this process has now. */
 static struct kin kin_now(void)
 {
     struct kin kin = { .count = 0 };
     DIR *all = opendir("/proc");
-    for (struct dirent *d; all && (d = readdir(all)) && kin.count < MAX_KIN;) {
+    for (struct dirent *d;
+         all && (d = readdir(all)) && kin.count < CHILD_MAX_KIN;) {
         char path[300], state;
         int pid = atoi(d->d_name), parent = 0;
         if (pid <= 0)
@@ -151,42 +125,91 @@ static void last_line(int fd, char *text, size_t size)
     term_plain(text);
 }
 
+enum assay_status child_start(void (*work)(void *), void *context,
+                              struct child *out, struct assay_error *err)
+{
+    const pid_t parent = getpid();
+    fflush(NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    *out = (struct child){
+        .output = memfd_create("output of a kernel", MFD_CLOEXEC),
+        .start = seconds(),
+        .before = kin_now(),
+    };
+    out->pid = out->output < 0 ? -1 : fork();
+    if (out->pid < 0) {
+        enum assay_status st = assay_fail(
+            err, ASSAY_INTERNAL, "no child process: %s", strerror(errno));
+        if (out->output >= 0)
+            close(out->output);
+        return st;
+    }
+    if (out->pid == 0)
+        be_child(work, context, out->output, parent);
+    return ASSAY_OK;
+}
+
+static void kill_child(struct child *c)
+{
+    kill(-c->pid, SIGKILL);
+    kill(c->pid, SIGKILL);
+    while (waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR)
+        ;
+}
+
+void child_wait(struct child *c, const atomic_bool *done, double deadline)
+{
+    struct timespec nap = { 0, 200 * 1000 };
+    for (;;) {
+        if (waitpid(c->pid, &c->status, WNOHANG) == c->pid) {
+            c->ended = true;
+            return;
+        }
+        if (done && atomic_load(done))
+            return;
+        if (seconds() >= deadline) {
+            kill_child(c);
+            c->timed_out = true;
+            return;
+        }
+        nanosleep(&nap, NULL);
+        if (nap.tv_nsec < 10 * 1000 * 1000)
+            nap.tv_nsec += nap.tv_nsec / 4;
+    }
+}
+
+void child_finish(struct child *c, struct child_outcome *out)
+{
+    *out = (struct child_outcome){ 0 };
+    if (!c->ended && !c->timed_out)
+        kill_child(c);
+    kill(-c->pid, SIGKILL);
+    out->seconds = seconds() - c->start;
+    sweep(&c->before);
+    if (c->timed_out) {
+        out->end = CHILD_TIMED_OUT;
+    } else if (WIFSIGNALED(c->status)) {
+        out->end = CHILD_KILLED;
+        out->code = WTERMSIG(c->status);
+    } else {
+        out->code = WEXITSTATUS(c->status);
+        out->end = out->code == RETURNED ? CHILD_RETURNED : CHILD_EXITED;
+    }
+    last_line(c->output, out->output, sizeof out->output);
+    close(c->output);
+}
+
 enum assay_status child_run(void (*work)(void *), void *context,
                             double timeout_s, struct child_outcome *out,
                             struct assay_error *err)
 {
-    int status = 0, output = memfd_create("output of a kernel", MFD_CLOEXEC);
-    pid_t parent = getpid();
-    fflush(NULL);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    const struct kin before = kin_now();
+    struct child c;
+    enum assay_status st = child_start(work, context, &c, err);
     *out = (struct child_outcome){ 0 };
-    double start = seconds();
-    pid_t pid = output < 0 ? -1 : fork();
-    if (pid < 0) {
-        enum assay_status st = assay_fail(
-            err, ASSAY_INTERNAL, "no child process: %s", strerror(errno));
-        if (output >= 0)
-            close(output);
+    if (st != ASSAY_OK)
         return st;
-    }
-    if (pid == 0)
-        be_child(work, context, output, parent);
-    bool ended = await(pid, start + timeout_s, &status);
-    kill(-pid, SIGKILL);
-    out->seconds = seconds() - start;
-    sweep(&before);
-    if (!ended) {
-        out->end = CHILD_TIMED_OUT;
-    } else if (WIFSIGNALED(status)) {
-        out->end = CHILD_KILLED;
-        out->code = WTERMSIG(status);
-    } else {
-        out->code = WEXITSTATUS(status);
-        out->end = out->code == RETURNED ? CHILD_RETURNED : CHILD_EXITED;
-    }
-    last_line(output, out->output, sizeof out->output);
-    close(output);
+    child_wait(&c, NULL, c.start + timeout_s);
+    child_finish(&c, out);
     return ASSAY_OK;
 }
 

@@ -8,6 +8,8 @@
 #ifndef ASSAY_CHILD_H
 #define ASSAY_CHILD_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "assay/error.h"
@@ -27,6 +29,29 @@ struct child_outcome {
 enum assay_status child_run(void (*work)(void *context), void *context,
                             double timeout_s, struct child_outcome *out,
                             struct assay_error *err);
+
+/* The same in parts, for a child that does more than one thing. child_start
+ * begins it; child_wait waits until it ended or *done (may be NULL) is true,
+ * and kills it at the deadline; child_finish kills what there still is of it.
+ */
+enum { CHILD_MAX_KIN = 256 };
+
+struct kin {
+    int pid[CHILD_MAX_KIN];
+    int count;
+};
+
+struct child {
+    int pid, output, status;
+    bool ended, timed_out;
+    double start;
+    struct kin before; /* children of this process that are none of its */
+};
+
+enum assay_status child_start(void (*work)(void *context), void *context,
+                              struct child *out, struct assay_error *err);
+void child_wait(struct child *c, const atomic_bool *done, double deadline);
+void child_finish(struct child *c, struct child_outcome *out);
 
 /* Memory that a child and its parent share, zeroed; child_unshare frees. */
 enum assay_status child_share(size_t bytes, void *out, struct assay_error *err);

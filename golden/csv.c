@@ -6,11 +6,32 @@
 
 #include "golden/utf8.h"
 
-void csv_text(struct csv *csv, const char *text)
+/* Programs for tables take a cell that begins so for a formula, and run it; in
+ * some languages in wide letters too. */
+static bool begins_formula(const char *text)
+{
+    if (strcmp(text, "-") == 0)
+        return false;
+    text +=
+        strspn(text, "'"); /* so that one is taken off again, and no other */
+    switch (utf8_next(&text)) {
+    case '=':
+    case '+':
+    case '-':
+    case '@':
+    case 0xff1d:
+    case 0xff0b:
+    case 0xff0d:
+    case 0xff20: return true;
+    default: return false;
+    }
+}
+
+static void put(struct csv *csv, const char *mark, const char *text)
 {
     const char *quote = strpbrk(text, ",\"") ? "\"" : "";
     uint32_t code;
-    fprintf(csv->out, "%s%s", csv->begun ? "," : "", quote);
+    fprintf(csv->out, "%s%s%s", csv->begun ? "," : "", quote, mark);
     for (const char *c = text, *next = c; (code = utf8_next(&next)) != 0;
          c = next)
         if (code == UTF8_NONE || utf8_hidden(code))
@@ -22,6 +43,11 @@ void csv_text(struct csv *csv, const char *text)
     csv->begun = true;
 }
 
+void csv_text(struct csv *csv, const char *text)
+{
+    put(csv, begins_formula(text) ? "'" : "", text);
+}
+
 void csv_word(struct csv *csv, const char *text)
 {
     csv_text(csv, text && *text ? text : "-");
@@ -31,7 +57,7 @@ void csv_number(struct csv *csv, double value)
 {
     char text[40];
     snprintf(text, sizeof text, "%.17g", value);
-    csv_text(csv, isnan(value) ? "nan" : text);
+    put(csv, "", isnan(value) ? "nan" : text);
 }
 
 void csv_end_line(struct csv *csv)

@@ -16,11 +16,14 @@ struct csv {
 };
 
 /* The next cell of a line; quoted where needed, and cleaned as term_plain does:
- * a record is a line. */
+ * a record is a line. A text that begins with = + - or @, after any
+ * apostrophes, gets one in front: programs for tables would run it as a
+ * formula. "-" does not, which is no formula. */
 void csv_text(struct csv *csv, const char *text);
 /* The same, and "-" for NULL or nothing. */
 void csv_word(struct csv *csv, const char *text);
-/* In full precision; "nan", "inf" and "-inf" for what is not finite. */
+/* In full precision, and nothing in front; "nan", "inf" and "-inf" for what is
+ * not finite. */
 void csv_number(struct csv *csv, double value);
 void csv_end_line(struct csv *csv);
 

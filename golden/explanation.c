@@ -202,6 +202,9 @@ enum assay_status explanation_read(const char *path, hid_t in,
     *out = NULL;
     if (h5_has_attribute(in, mark)) /* records of old have none */
         st = h5_read_int(path, in, mark, &is_there, err);
+    if (st == ASSAY_OK && is_there != 0 && is_there != 1)
+        st = assay_fail(err, ASSAY_FORMAT, "%s: %s is %lld, must be 0 or 1",
+                        path, mark, (long long)is_there);
     if (st != ASSAY_OK || is_there == 0)
         return st;
     if ((st = h5_open_group(path, in, group_name, &group, err)) == ASSAY_OK &&

@@ -21,10 +21,15 @@ void h5_init(void)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
+/* The system's own words where it was the system that failed: libhdf5's go on
+ * about descriptors and buffers. */
 static herr_t innermost(unsigned n, const H5E_error2_t *e, void *out)
 {
+    static const char key[] = "errno = ";
+    const char *number = e->desc ? strstr(e->desc, key) : NULL;
+    const int why = number ? atoi(number + strlen(key)) : 0;
     (void)n;
-    *(const char **)out = e->desc ? e->desc : "";
+    *(const char **)out = why ? strerror(why) : e->desc ? e->desc : "";
     return 1;
 }
 

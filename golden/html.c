@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "golden/colour.h"
+#include "golden/text.h"
 #include "golden/utf8.h"
 
 /* ---- text ---- */
@@ -34,11 +35,8 @@ void html_text(FILE *out, const char *text)
 
 static void formatted(FILE *out, const char *format, va_list args)
 {
-    char *text = NULL;
-    if (vasprintf(&text, format, args) >= 0)
-        html_text(out, text);
-    else
-        fputs("(no memory for a text)", out);
+    char *text = text_new_args(format, args);
+    html_text(out, text ? text : "(no memory for a text)");
     free(text);
 }
 
@@ -70,7 +68,7 @@ static void style_colours(FILE *out, bool dark)
 /* No colour but by its name; print is light whatever the screen is. */
 static const char *const style[] = {
     ":root{color-scheme:light dark}",
-    "body{margin:2rem auto;max-width:76rem;padding:0 1rem;",
+    "body{margin:2rem auto;max-width:100rem;padding:0 1rem;",
     "background:var(--paper);color:var(--ink);",
     "font:15px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif}",
     "h1{font-size:1.5rem;margin:0 0 .5rem}",
@@ -86,15 +84,22 @@ static const char *const style[] = {
     ".wide{overflow:auto;max-height:85vh;margin:.6rem 0}",
     "table{border-collapse:collapse;font-size:.85rem;",
     "font-variant-numeric:tabular-nums}",
-    "th,td{text-align:left;vertical-align:top;padding:.22rem .55rem;",
+    "th,td{text-align:left;vertical-align:top;padding:.22rem .45rem;",
     "white-space:nowrap;border-bottom:1px solid var(--rule)}",
     "th{position:sticky;top:0;background:var(--wash);font-weight:600;",
     "white-space:normal;vertical-align:bottom;",
     "font-size:.75rem;letter-spacing:.02em}",
+    /* the first column stays where a wide table scrolls */
+    "th:first-child,td:first-child{position:sticky;left:0;z-index:1;",
+    "background:var(--paper)}",
+    "thead th{z-index:2}",
+    "thead th:first-child{z-index:3;background:var(--wash)}",
     ".number{text-align:right}",
     ".long{white-space:normal;overflow-wrap:anywhere;min-width:12rem}",
     ".good{color:var(--good)}.bad{color:var(--bad);font-weight:600}",
     ".dim{color:var(--dim)}",
+    "a{color:inherit;scroll-margin-top:4rem}",
+    "a:target{outline:2px solid var(--series1);outline-offset:2px}",
     "td.share{text-align:center;color:var(--ink);background:",
     "color-mix(in srgb,var(--series1) var(--part),transparent)}",
     "figure{margin:1rem 0;max-width:56rem}",
@@ -103,8 +108,10 @@ static const char *const style[] = {
     "figcaption{font-size:.85rem;color:var(--dim)}",
     "figcaption b{color:var(--ink)}",
     "summary{cursor:pointer;overflow-wrap:anywhere}",
+    "@media (max-width:40rem){.long{min-width:7rem}}",
     "@media print{body{max-width:none;margin:0;font-size:11px}",
-    ".wide{overflow:visible;max-height:none}th{position:static}",
+    ".wide{overflow:visible;max-height:none}",
+    "th,th:first-child,td:first-child{position:static}",
     "td{white-space:normal}figure,tr{break-inside:avoid}",
     "h2{break-after:avoid}}",
 };
@@ -158,6 +165,22 @@ void html_note(struct html *h, enum colour look, const char *format, ...)
     formatted(h->out, format, args);
     fputs("</p>\n", h->out);
     va_end(args);
+}
+
+static void put_link(FILE *out, const char *here, const char *to,
+                     const char *text)
+{
+    fprintf(out, "<a id=\"%s\" href=\"#%s\">", here, to);
+    html_text(out, text);
+    fputs("</a>", out);
+}
+
+void html_link(struct html *h, const char *here, const char *to,
+               const char *text)
+{
+    fputs("<p>", h->out);
+    put_link(h->out, here, to, text);
+    fputs("</p>\n", h->out);
 }
 
 void html_heading(struct html *h, const char *heading)
@@ -248,6 +271,15 @@ void html_cell(struct html *h, enum colour look, const char *format, ...)
     formatted(h->out, format, args);
     close_cell(h);
     va_end(args);
+}
+
+void html_cell_link(struct html *h, enum colour look, const char *here,
+                    const char *to, const char *text)
+{
+    open_cell(h, looks[look]);
+    fputc('>', h->out);
+    put_link(h->out, here, to, text);
+    close_cell(h);
 }
 
 void html_number(struct html *h, enum colour look, const char *format,

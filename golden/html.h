@@ -38,6 +38,10 @@ void html_heading(struct html *h, const char *heading);
 /* A paragraph. */
 void html_note(struct html *h, enum colour look, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* A paragraph that #here leads to, and that leads to #to, a place of the same
+ * page. Names of places are the program's own. */
+void html_link(struct html *h, const char *here, const char *to,
+               const char *text);
 /* A line as it stands, for a shell. */
 void html_code(struct html *h, const char *text);
 /* What is shown when its summary is opened, or from the start. */
@@ -47,10 +51,14 @@ void html_end(struct html *h);
 
 /* A table, filled from left to right; after the last column a new row begins.
  * The columns must live until its end; of their flags COLUMN_NUMBER goes to
- * the right and COLUMN_LONG may be broken over lines. */
+ * the right and COLUMN_LONG may be broken over lines. What is too wide scrolls
+ * in a box of its own, the first column stays. */
 void html_table_begin(struct html *h, const struct column *columns, size_t n);
 void html_cell(struct html *h, enum colour look, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* A cell that #here leads to, and that leads to #to. */
+void html_cell_link(struct html *h, enum colour look, const char *here,
+                    const char *to, const char *text);
 /* A number by a format of one double. */
 void html_number(struct html *h, enum colour look, const char *format,
                  double value);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "golden/text.h"
+
 void json_row_wrong(struct json_row *r, const char *format, ...)
 {
     char text[400];
@@ -14,7 +16,7 @@ void json_row_wrong(struct json_row *r, const char *format, ...)
     if (r->st != ASSAY_OK)
         return;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    text_print_args(text, sizeof text, format, args);
     va_end(args);
     r->st =
         assay_fail(r->err, ASSAY_USAGE, "%s: %s: %s", r->where, r->what, text);

@@ -30,24 +30,25 @@ golden_libgolden_la_SOURCES = \
 	golden/run_count.def golden/run_fact.def golden/run_file.h \
 	golden/run_file_read.c golden/run_file_write.c golden/run_json.c \
 	golden/run_json.h golden/run_layout.c golden/run_layout.h \
+	golden/run_payload.c golden/run_steps.def golden/scale_bytes.c \
+	golden/scale_bytes.h golden/scale_reading.c golden/scale_reading.h \
 	golden/run_row.def golden/safetensors.c golden/safetensors.h \
 	golden/safetensors_dtype.def golden/safetensors_header.c \
 	golden/safetensors_header.h golden/safetensors_write.c \
 	golden/safetensors_write.h golden/select.c golden/select.h \
 	golden/set.h golden/set_file.h golden/set_layout.h \
 	golden/set_open.c golden/set_read.c golden/set_size.def \
-	golden/set_write.c golden/sheet.c golden/sheet.h golden/show_run.c \
-	golden/show_run.h golden/sketch.c golden/sketch.h golden/source.c \
+	golden/set_write.c golden/sheet.c golden/sheet.h golden/show_set.c \
+	golden/show_set.h golden/sketch.c golden/sketch.h golden/source.c \
 	golden/source.h golden/stored.c golden/stored.h \
 	golden/stored_kind.def golden/stored_part.c golden/svg.c \
 	golden/svg.h golden/temp_file.c golden/temp_file.h golden/tensors.c \
 	golden/tensors.h golden/tensors_form.h golden/tensors_h5.c \
-	golden/tensors_npy.c golden/term.c \
+	golden/tensors_npy.c golden/text.c golden/text.h golden/term.c \
 	golden/term.h golden/topic.c golden/topic.def golden/topic.h \
 	golden/utf8.c golden/utf8.h golden/verb.c golden/verb.h \
 	golden/verb_audit.c golden/verb_bench.c golden/verb_cast.c \
-	golden/verb_export.c \
-	golden/verb_generate.c golden/verb_list.c golden/verb_show.c \
+	golden/verb_export.c golden/verb_generate.c golden/verb_list.c \
 	golden/verb_verify.c verb.def
 golden_libgolden_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(HDF5_CFLAGS) \
 	$(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)

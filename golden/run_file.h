@@ -17,6 +17,12 @@ struct run_facts {
 #undef RUN_FACT
 };
 
+/* What was known of a failure when it was recorded; HACKING.md, quarantine. */
+struct run_known {
+    const char *tracker, *reason, *date;
+    const char *verdict; /* that it is known for; NULL: any that is not pass */
+};
+
 /* One result; writing, texts are the caller's. */
 struct run_result {
     const char *case_name;
@@ -30,6 +36,7 @@ struct run_result {
     bool ran; /* there is a sketch */
     struct sketch sketch;
     struct explanation *why; /* of a wrong one; or NULL */
+    struct run_known known;  /* tracker NULL: nothing */
 };
 
 /* -- writing; as sets are -- */
@@ -51,9 +58,17 @@ void run_file_abandon(struct run_file_writer *w);
 /* -- reading -- */
 struct run_file;
 
-/* Checks format, version, facts and that every result is there. */
+/* Whether a file says that it is one. */
+bool run_file_is(const char *path);
+
+/* Checks format, version, facts, that every result is there, and the content
+ * hash; rows are checked where they are read. */
 enum assay_status run_file_open(const char *path, struct run_file **out,
                                 struct assay_error *err);
+/* The same but for the content hash, for who asks run_file_check next. */
+enum assay_status run_file_open_unchecked(const char *path,
+                                          struct run_file **out,
+                                          struct assay_error *err);
 void run_file_close(struct run_file *run);
 
 size_t run_file_count(const struct run_file *run);

@@ -18,8 +18,11 @@ struct run_file {
 
 void run_result_free(struct run_result *r)
 {
-    const char *const texts[] = { r->case_name, r->kernel, r->verdict,
-                                  r->reason, r->notes };
+    const char *const texts[] = { r->case_name,    r->kernel,
+                                  r->verdict,      r->reason,
+                                  r->notes,        r->known.tracker,
+                                  r->known.reason, r->known.date,
+                                  r->known.verdict };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free((void *)texts[i]);
     sketch_free(&r->sketch);
@@ -115,13 +118,31 @@ static void try_all(void *path)
     run_file_close(run);
 }
 
-enum assay_status run_file_open(const char *path, struct run_file **out,
-                                struct assay_error *err)
+bool run_file_is(const char *path)
+{
+    return stored_kind_of(path) == STORED_RUN;
+}
+
+enum assay_status run_file_open_unchecked(const char *path,
+                                          struct run_file **out,
+                                          struct assay_error *err)
 {
     *out = NULL;
     h5_init();
     enum assay_status st = stored_survives(path, try_all, err);
     return st == ASSAY_OK ? open_here(path, out, err) : st;
+}
+
+enum assay_status run_file_open(const char *path, struct run_file **out,
+                                struct assay_error *err)
+{
+    enum assay_status st = run_file_open_unchecked(path, out, err);
+    if (st == ASSAY_OK &&
+        (st = stored_check_content(&(*out)->stored, err)) != ASSAY_OK) {
+        run_file_close(*out);
+        *out = NULL;
+    }
+    return st;
 }
 
 size_t run_file_count(const struct run_file *run)
@@ -219,6 +240,25 @@ static enum assay_status read_recipe(const char *path, hid_t group,
         st = stored_read_recipe(path, group, name, out, err);
     free(name);
     return st;
+}
+
+/* A tracker comes with reason and date. */
+static enum assay_status read_known(const char *path, hid_t group,
+                                    struct run_known *out,
+                                    struct assay_error *err)
+{
+    enum assay_status st;
+    if (!h5_has_attribute(group, "known_tracker"))
+        return ASSAY_OK;
+    if ((st = read_plain(path, group, "known_tracker", &out->tracker, err)) !=
+            ASSAY_OK ||
+        (st = read_plain(path, group, "known_reason", &out->reason, err)) !=
+            ASSAY_OK ||
+        (st = read_plain(path, group, "known_date", &out->date, err)) !=
+            ASSAY_OK ||
+        !h5_has_attribute(group, "known_verdict"))
+        return st;
+    return read_plain(path, group, "known_verdict", &out->verdict, err);
 }
 
 /* A text of a sketch, which has room for `size` bytes. */
@@ -414,6 +454,7 @@ static enum assay_status read_head(const char *path, hid_t group,
         (st = read_plain(path, group, "reason", &out->reason, err)) !=
             ASSAY_OK ||
         (st = read_plain(path, group, "notes", &out->notes, err)) != ASSAY_OK ||
+        (st = read_known(path, group, &out->known, err)) != ASSAY_OK ||
         (st = h5_read_real(path, group, "seconds", &out->seconds, err)) !=
             ASSAY_OK ||
         (st = read_range(path, group, "ran", 0, 1, &ran, err)) != ASSAY_OK)
@@ -424,6 +465,8 @@ static enum assay_status read_head(const char *path, hid_t group,
     if (!out->ran)
         return ASSAY_OK;
     st = read_counts(path, group, &out->sketch, err);
+    if (st == ASSAY_OK)
+        st = run_payload_read(path, group, &out->sketch, err);
     return st == ASSAY_OK
                ? explanation_read(path, group, &out->problem, &out->why, err)
                : st;

@@ -186,10 +186,17 @@ static enum assay_status write_texts(const char *path, hid_t group,
     const struct {
         const char *key, *text;
     } texts[] = {
-        { "case", r->case_name },  { "recipe", r->recipe->name },
-        { "kernel", r->kernel },   { "input", r->input },
-        { "verdict", r->verdict }, { "reason", r->reason },
+        { "case", r->case_name },
+        { "recipe", r->recipe->name },
+        { "kernel", r->kernel },
+        { "input", r->input },
+        { "verdict", r->verdict },
+        { "reason", r->reason },
         { "notes", r->notes },
+        { "known_tracker", r->known.tracker },
+        { "known_reason", r->known.reason },
+        { "known_date", r->known.date },
+        { "known_verdict", r->known.verdict },
     };
     enum assay_status st = ASSAY_OK;
     for (size_t i = 0; st == ASSAY_OK && i < sizeof texts / sizeof *texts; i++)
@@ -217,7 +224,8 @@ enum assay_status run_file_add(struct run_file_writer *w,
             ASSAY_OK &&
         (st = h5_write_int(path, group, "ran", r->ran, err)) == ASSAY_OK &&
         r->ran &&
-        (st = write_sketch(path, group, &r->sketch, err)) == ASSAY_OK)
+        (st = write_sketch(path, group, &r->sketch, err)) == ASSAY_OK &&
+        (st = run_payload_write(path, group, &r->sketch, err)) == ASSAY_OK)
         st = explanation_write(path, group, r->why, err);
     if (st == ASSAY_OK)
         st = stored_flush(&w->stored, err);

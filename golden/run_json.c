@@ -66,6 +66,7 @@ json_t *run_rows_json(const struct sketch *s)
 #undef RUN_ATTRIBUTE
     json_object_set_new(out, "guard_where", json_text(s->guard_where));
     json_object_set_new(out, "unwritten_at", json_place(&s->unwritten_at));
+    json_object_set_new(out, "payloads", run_payload_json(s));
     json_object_set_new(out, "bits", json_text(s->bits));
     return out;
 }

@@ -12,4 +12,8 @@
  *  ..., "runs": 1, ..., "bits": "..."}; values in the order of memory. */
 json_t *run_rows_json(const struct sketch *s);
 
+/* {"k": {"scales": {"count": 4096, ...}, ..., "sentence": "..."}}: of operands
+ * that were delivered. */
+json_t *run_payload_json(const struct sketch *s);
+
 #endif

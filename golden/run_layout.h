@@ -61,4 +61,12 @@ enum assay_status explanation_read(const char *path, hid_t in,
                                    struct explanation **out,
                                    struct assay_error *err);
 
+/* Of a sketch's payloads: the attribute and the group "payloads". Reading needs
+ * problem and recipe of *s; ASSAY_FORMAT for counts that are not ones of them. */
+enum assay_status run_payload_write(const char *path, hid_t in,
+                                    const struct sketch *s,
+                                    struct assay_error *err);
+enum assay_status run_payload_read(const char *path, hid_t in, struct sketch *s,
+                                   struct assay_error *err);
+
 #endif

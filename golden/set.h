@@ -93,9 +93,15 @@ void assay_set_abandon(struct assay_set_writer *w);
 /* -- reading -- */
 struct assay_set;
 
-/* Checks format, version and that every case is there; reads no data. */
+/* Checks format, version, that every case is there, and the content hash: of
+ * names, attributes, types, shapes and the hashes that datasets have. These are
+ * checked where a dataset is read; here no data are. */
 enum assay_status assay_set_open(const char *path, struct assay_set **out,
                                  struct assay_error *err);
+/* The same but for the content hash, for who asks assay_set_check next. */
+enum assay_status assay_set_open_unchecked(const char *path,
+                                           struct assay_set **out,
+                                           struct assay_error *err);
 void assay_set_close(struct assay_set *set);
 
 size_t assay_set_count(const struct assay_set *set);
@@ -106,8 +112,8 @@ const char *assay_set_case_name(const struct assay_set *set, size_t i);
 /* A provenance string, or NULL; free(). */
 char *assay_set_provenance(const struct assay_set *set, const char *key);
 
-/* Limits of gates that the set brings along, JSON as of golden/limits.h; free().
- * NULL where it has none. */
+/* Limits of gates that the set brings along, JSON as of golden/limits.h;
+ * free(). NULL where it has none. */
 enum assay_status assay_set_limits(const struct assay_set *set, char **text,
                                    struct assay_error *err);
 /* A case without data: problem, format, source; q, k and v are NULL. */
@@ -133,11 +139,6 @@ enum assay_status assay_set_read_answer(const struct assay_set *set, size_t i,
                                         const struct assay_recipe *recipe,
                                         struct assay_answer *out,
                                         struct assay_error *err);
-
-/* Checks the content hash, which covers names, attributes, types, shapes and
- * the hashes that datasets have; reads no data. ASSAY_FORMAT. */
-enum assay_status assay_set_check_content(const struct assay_set *set,
-                                          struct assay_error *err);
 
 /* Checks the hash of every dataset and the content hash; `each` as in
  * h5_check_hashes. */

@@ -51,18 +51,15 @@ static inline struct h5_shape shape_heads(const struct assay_problem *p)
 static inline struct h5_shape shape_scales(enum assay_scale scale,
                                            const struct h5_shape *of)
 {
-    const hsize_t b = of->dims[0], s = of->dims[1], h = of->dims[2],
-                  d = of->dims[3];
-    switch (scale) {
-    case ASSAY_SCALE_HEAD: return (struct h5_shape){ 2, { b, h } };
-    case ASSAY_SCALE_TOKEN: return (struct h5_shape){ 3, { b, s, h } };
-    case ASSAY_SCALE_CHANNEL: return (struct h5_shape){ 3, { b, h, d } };
-    case ASSAY_SCALE_BLOCK:
-        return (struct h5_shape){ 4, { b, s, h, (d + 31) / 32 } };
-    case ASSAY_SCALE_BLOCK_TOKENS:
-        return (struct h5_shape){ 4, { b, h, (s + 127) / 128 * 4, d } };
-    default: return (struct h5_shape){ 1, { 1 } };
-    }
+    const struct assay_tensor t = { .b = (int64_t)of->dims[0],
+                                    .s = (int64_t)of->dims[1],
+                                    .h = (int64_t)of->dims[2],
+                                    .d = (int64_t)of->dims[3] };
+    int64_t sizes[ASSAY_SCALE_AXES];
+    struct h5_shape out = { assay_scale_sizes(scale, &t, sizes), { 0 } };
+    for (int i = 0; i < out.rank; i++)
+        out.dims[i] = (hsize_t)sizes[i];
+    return out;
 }
 
 static inline bool is_e8m0(enum assay_scale scale)

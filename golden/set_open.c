@@ -66,13 +66,26 @@ static void try_all(void *path)
     assay_set_close(set);
 }
 
-enum assay_status assay_set_open(const char *path, struct assay_set **out,
-                                 struct assay_error *err)
+enum assay_status assay_set_open_unchecked(const char *path,
+                                           struct assay_set **out,
+                                           struct assay_error *err)
 {
     *out = NULL;
     h5_init();
     enum assay_status st = stored_survives(path, try_all, err);
     return st == ASSAY_OK ? open_here(path, out, err) : st;
+}
+
+enum assay_status assay_set_open(const char *path, struct assay_set **out,
+                                 struct assay_error *err)
+{
+    enum assay_status st = assay_set_open_unchecked(path, out, err);
+    if (st == ASSAY_OK &&
+        (st = stored_check_content(&(*out)->stored, err)) != ASSAY_OK) {
+        assay_set_close(*out);
+        *out = NULL;
+    }
+    return st;
 }
 
 size_t assay_set_count(const struct assay_set *set)
@@ -108,12 +121,6 @@ enum assay_status assay_set_limits(const struct assay_set *set, char **text,
     return h5_has_attribute(s->members, "limits")
                ? h5_read_text(s->path, s->members, "limits", text, err)
                : ASSAY_OK;
-}
-
-enum assay_status assay_set_check_content(const struct assay_set *set,
-                                          struct assay_error *err)
-{
-    return stored_check_content(&set->stored, err);
 }
 
 enum assay_status assay_set_check(const struct assay_set *set,

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "golden/text.h"
+
 static void markdown_head(FILE *out, const struct column *columns, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -56,10 +58,13 @@ void sheet_open(struct sheet *s, const struct sheet_to *to, const char *title,
 /* The cell that came last; its text may be gone. */
 static void put_last(struct sheet *s)
 {
-    if (s->last)
+    if (s->last && s->to[0])
+        html_cell_link(s->html, s->colour, s->here, s->to, s->last);
+    else if (s->last)
         html_cell(s->html, s->colour, "%s", s->last);
     free(s->last);
     s->last = NULL;
+    s->to[0] = '\0';
     s->colour = COLOUR_NONE;
 }
 
@@ -103,11 +108,9 @@ static void cell(struct sheet *s, const char *text)
 
 void sheet_cell(struct sheet *s, const char *format, ...)
 {
-    char *text;
     va_list args;
     va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        text = NULL;
+    char *text = text_new_args(format, args);
     va_end(args);
     s->failed |= !text;
     cell(s, text ? text : "");
@@ -130,6 +133,12 @@ void sheet_colour(struct sheet *s, enum colour colour)
         s->colour = colour;
     else if (s->table)
         table_colour(s->table, s->column - 1, colour);
+}
+
+void sheet_link(struct sheet *s, const char *here, const char *to)
+{
+    snprintf(s->here, sizeof s->here, "%s", here);
+    snprintf(s->to, sizeof s->to, "%s", s->html ? to : "");
 }
 
 bool sheet_end(struct sheet *s)

@@ -8,14 +8,18 @@
 
 #include "golden/html.h"
 
+/* Bytes of a name of a place in a page. */
+enum { SHEET_PLACE = 32 };
+
 struct sheet {
     FILE *out;
     struct table *table; /* NULL: Markdown, or out of memory */
     size_t column, columns;
     bool markdown, failed;
     struct html *html; /* NULL: not into a page */
-    char *last;        /* cell of the page: its colour comes after it */
+    char *last;        /* cell of the page: its colour comes after it, */
     enum colour colour;
+    char here[SHEET_PLACE], to[SHEET_PLACE]; /* and its link; "": none */
 };
 
 /* Starts a table of n columns under a line of text, if there is one. */
@@ -42,6 +46,9 @@ void sheet_number(struct sheet *s, const char *format, double value);
 
 /* Colours the cell that came last, where there is colour. */
 void sheet_colour(struct sheet *s, enum colour colour);
+
+/* In a page #here leads to the cell that came last, and the cell to #to. */
+void sheet_link(struct sheet *s, const char *here, const char *to);
 
 /* Text of any kind in plain characters: no control characters, and in
  * Markdown nothing that would be read as more than text. */

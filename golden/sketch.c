@@ -91,6 +91,54 @@ static void hash_bits(const struct assay_problem *p, const struct candidate *c,
              (unsigned long long)hash.low64);
 }
 
+/* What the quantizer of an operand sees, and what of it explains the bytes. */
+static enum assay_status
+explain(const struct yardstick *against, enum assay_input input,
+        const struct assay_payload *s, const struct assay_payload *c,
+        struct scale_bytes *out, struct assay_error *err)
+{
+    const struct assay_recipe *recipe = against->e->recipe;
+    const struct assay_quantizer *how = assay_recipe_quantizer(recipe, input);
+    struct assay_inputs in;
+    if (!against->c)
+        return scale_bytes_explain(how, NULL, s, c, out, err);
+    enum assay_status st = assay_case_values(against->c, &in, err);
+    float *const all[ASSAY_INPUTS] = { in.q, in.k, in.v };
+    float *x = all[input];
+    if (st == ASSAY_OK)
+        st =
+            assay_recipe_prepare(recipe, against->problem, in.format,
+                                 against->e->payloads.k_mean, input, x, x, err);
+    if (st == ASSAY_OK)
+        st = scale_bytes_explain(how, x, s, c, out, err);
+    assay_inputs_free(&in);
+    return st;
+}
+
+static enum assay_status compare_payloads(const struct yardstick *against,
+                                          const struct candidate *c,
+                                          struct sketch *out,
+                                          struct assay_error *err)
+{
+    struct assay_payloads theirs, ours = against->e->payloads;
+    enum assay_status st = ASSAY_OK;
+    if (!c->payloads)
+        return ASSAY_OK;
+    theirs = *c->payloads;
+    for (int i = 0; st == ASSAY_OK && i < ASSAY_INPUTS; i++) {
+        const enum assay_input input = (enum assay_input)i;
+        const struct assay_payload *s = assay_payloads_at(&ours, input),
+                                   *x = assay_payloads_at(&theirs, input);
+        if (!x->format)
+            continue;
+        st = scale_bytes_compare(assay_input_name(input), s, x,
+                                 &out->payload[i], err);
+        if (st == ASSAY_OK && scale_bytes_differ(&out->payload[i]) > 0)
+            st = explain(against, input, s, x, &out->payload[i], err);
+    }
+    return st;
+}
+
 enum assay_status sketch_make(const struct yardstick *against,
                               const struct candidate *c, struct sketch *out,
                               struct assay_error *err)
@@ -129,5 +177,8 @@ enum assay_status sketch_make(const struct yardstick *against,
     out->no_lse = !c->lse;
     out->saved = c->saved;
     hash_bits(p, c, out->bits);
-    return ASSAY_OK;
+    st = compare_payloads(against, c, out, err);
+    if (st != ASSAY_OK)
+        sketch_free(out);
+    return st;
 }

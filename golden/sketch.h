@@ -8,6 +8,7 @@
 #define ASSAY_SKETCH_H
 
 #include "assay/metrics.h"
+#include "golden/scale_bytes.h"
 #include "golden/set.h"
 
 /* What a kernel left behind. */
@@ -25,6 +26,9 @@ struct candidate {
     const double *unwritten;         /* [b, hq]: both; NULL: none anywhere */
     int64_t runs, runs_differ;       /* repeated runs, and with other bits */
     int64_t first_differs;           /* the first such, from 1 on */
+    /* what a quantizer made, where there is one to judge; an operand without
+     * a format was not delivered. NULL: none. Its memory is the driver's. */
+    const struct assay_payloads *payloads;
 };
 
 /* What it is held against. */
@@ -32,6 +36,8 @@ struct yardstick {
     const struct assay_problem *problem;
     const struct assay_answer *e;
     const struct assay_exact *x;
+    const struct assay_case *c; /* for what explains payloads; NULL: it is not
+                                   looked for in values */
 };
 
 /* Rows are [b, hq, nq], heads [b, hq]. */
@@ -50,6 +56,7 @@ struct sketch {
     char guard_where[32];
     struct assay_place unwritten_at;
     int64_t runs, runs_differ, first_differs;
+    struct scale_bytes payload[ASSAY_INPUTS];
     int64_t no_lse, saved; /* 1: yes */
     char
         bits[33]; /* XXH3-128 of O and LSE in their words, for comparing runs */

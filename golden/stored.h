@@ -81,7 +81,7 @@ enum assay_status stored_in_member(const struct stored *s, size_t i,
 /* A provenance string, or NULL; free(). */
 char *stored_provenance(const struct stored *s, const char *key);
 
-/* As assay_set_check_content and assay_set_check. */
+/* The content hash alone, reading no data; and as assay_set_check. */
 enum assay_status stored_check_content(const struct stored *s,
                                        struct assay_error *err);
 enum assay_status stored_check(const struct stored *s,

@@ -184,7 +184,7 @@ void table_printf(struct table *t, size_t column, const char *format, ...)
     char text[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    text_print_args(text, sizeof text, format, args);
     va_end(args);
     table_text(t, column, text);
 }
@@ -278,13 +278,4 @@ bool table_print(struct table *t, FILE *out)
     scols_unref_table(t->own);
     free(t);
     return ok;
-}
-
-void text_append(char *text, size_t size, const char *format, ...)
-{
-    const size_t n = strlen(text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text + n, size - n, format, args);
-    va_end(args);
 }

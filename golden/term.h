@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "golden/text.h"
+
 /* -- progress bar with rate and time left; nothing unless on a terminal -- */
 struct progress {
     char label[80];
@@ -58,16 +60,6 @@ bool term_is_control(const char *c);
 /* Puts '?' for each of them, for bytes that are no UTF-8, and for what has no
  * look of its own: see utf8_hidden. The text may become shorter. */
 void term_plain(char *text);
-
-/* Adds to a text in a room of `size` bytes; what has no room is cut off. */
-void text_append(char *text, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* The "s" of n things: 1 block, 2 blocks. */
-static inline const char *plural(int64_t n)
-{
-    return n == 1 ? "" : "s";
-}
 
 /* Columns of the terminal that a stream goes to; 0 where it goes to none. */
 int term_width(FILE *out);

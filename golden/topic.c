@@ -376,7 +376,8 @@ static const struct topic topics[] = {
       rows,                                                   \
       sizeof columns##_columns / sizeof(struct topic_column), \
       columns##_columns,                                      \
-      fill_##id },
+      fill_##id,                                              \
+      NULL },
 #include "golden/topic.def"
 #undef TOPIC
 };
@@ -414,7 +415,8 @@ static const struct topic *one_topic(int index)
 static void fill_topic(int i, struct topic_row *r)
 {
     text(r, one_topic(i)->name);
-    integer(r, one_topic(i)->rows);
+    next(r, one_topic(i)->ask ? TOPIC_NOTHING : TOPIC_INTEGER)->integer =
+        one_topic(i)->rows;
     text(r, one_topic(i)->about);
 }
 

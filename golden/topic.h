@@ -16,7 +16,8 @@ enum topic_kind {
     TOPIC_TEXT,
     TOPIC_INTEGER,
     TOPIC_REAL,
-    TOPIC_CODE, /* an integer that people read in hexadecimal */
+    TOPIC_CODE,  /* an integer that people read in hexadecimal */
+    TOPIC_BYTES, /* the same in GiB */
     TOPIC_FLAG
 };
 
@@ -42,6 +43,9 @@ struct topic {
     int rows, columns;
     const struct topic_column *column;
     void (*fill)(int i, struct topic_row *row);
+    /* Where the rows are not known before they are asked for, within about
+     * that time; else NULL. */
+    int (*ask)(double timeout_s);
 };
 
 /* Topics by name: rows of topic.def, then those added. Index -1 is the list of

@@ -190,9 +190,12 @@ static enum assay_status do_case(struct generate *g, struct assay_case *c,
         return st;
     progress_begin(&progress, c->name);
     st = answers_exact(&c->problem, &in, g->o->f64, &run, &exact, err);
-    for (size_t i = 0; st == ASSAY_OK && i < n; i++)
+    for (size_t i = 0; st == ASSAY_OK && i < n; i++) {
         st = answers_recipe(recipes[i], &c->problem, &in, &run, &answers[i],
                             err);
+        if (st != ASSAY_OK)
+            assay_fail_in(err, st, "%s, recipe %s", c->name, recipes[i]->name);
+    }
     progress_end(&progress);
     if (st == ASSAY_OK) {
         answers_warn("generate", c, "exact", exact.o, exact.lse,

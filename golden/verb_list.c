@@ -15,12 +15,15 @@ enum form { FORM_TABLE, FORM_JSON, FORM_CSV };
 struct options {
     const char *topic;
     enum form form;
+    double timeout_s;
 };
 
-enum { KEY_FORMAT = 256 };
+enum { KEY_FORMAT = 256, KEY_TIMEOUT };
 
 static const struct argp_option keys[] = {
     { "format", KEY_FORMAT, "table|json|csv", 0, "default table", 0 },
+    { "timeout", KEY_TIMEOUT, "S", 0,
+      "devices: seconds until a driver counts as hung; default 20", 0 },
     { 0 },
 };
 
@@ -31,6 +34,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_FORMAT:
         o->form = (enum form)verb_word(state, "--format", arg, forms, 3);
+        break;
+    case KEY_TIMEOUT:
+        o->timeout_s = verb_number(state, "--timeout", arg);
+        if (!(o->timeout_s > 0))
+            argp_error(state, "--timeout takes more than 0 seconds");
         break;
     case ARGP_KEY_ARG:
         if (o->topic)
@@ -52,7 +60,8 @@ static const struct argp argp = {
     "Example:\n"
     "  assay list\n"
     "  assay list formats\n"
-    "  assay list scale-rules --format json",
+    "  assay list scale-rules --format json\n"
+    "  assay list devices",
     NULL,
     NULL,
     NULL
@@ -69,6 +78,12 @@ static void cell_text(const struct topic_cell *c, bool exact, char *out,
     case TOPIC_REAL:
         snprintf(out, size, exact ? "%.17g" : "%.7g", c->real);
         break;
+    case TOPIC_BYTES:
+        if (exact)
+            snprintf(out, size, "%lld", c->integer);
+        else
+            snprintf(out, size, "%.1f GiB", (double)c->integer / 0x1p30);
+        break;
     case TOPIC_CODE:
         snprintf(out, size, exact ? "%lld" : "0x%llx", c->integer);
         break;
@@ -78,7 +93,7 @@ static void cell_text(const struct topic_cell *c, bool exact, char *out,
     }
 }
 
-static void print_table(const struct topic *topic)
+static void print_table(const struct topic *topic, int rows)
 {
     char titles[TOPIC_COLUMNS][16], text[256];
     struct column columns[TOPIC_COLUMNS];
@@ -90,7 +105,7 @@ static void print_table(const struct topic *topic)
         columns[i] = (struct column){ titles[i], topic->column[i].flags };
     }
     struct table *t = table_new(columns, (size_t)topic->columns);
-    for (int r = 0; t && r < topic->rows; r++) {
+    for (int r = 0; t && r < rows; r++) {
         struct topic_row row = { 0 };
         topic->fill(r, &row);
         table_row(t);
@@ -110,17 +125,18 @@ static json_t *cell_json(const struct topic_cell *c)
     case TOPIC_REAL: return json_number(c->real);
     case TOPIC_FLAG: return json_boolean(c->integer);
     case TOPIC_INTEGER:
+    case TOPIC_BYTES:
     case TOPIC_CODE: return json_integer(c->integer);
     case TOPIC_NOTHING: break;
     }
     return json_null();
 }
 
-static void print_json(const struct topic *topic)
+static void print_json(const struct topic *topic, int rows)
 {
     json_t *out = json_object(), *list = json_array();
     json_object_set_new(out, "schema", json_string("assay-list/1"));
-    for (int r = 0; r < topic->rows; r++) {
+    for (int r = 0; r < rows; r++) {
         struct topic_row row = { 0 };
         json_t *object = json_object();
         topic->fill(r, &row);
@@ -134,13 +150,13 @@ static void print_json(const struct topic *topic)
 }
 
 /* RFC 4180, but for the end of a line. */
-static void print_csv(const struct topic *topic)
+static void print_csv(const struct topic *topic, int rows)
 {
     char text[256];
     for (int i = 0; i < topic->columns; i++)
         printf("%s%s", i ? "," : "", topic->column[i].key);
     putchar('\n');
-    for (int r = 0; r < topic->rows; r++) {
+    for (int r = 0; r < rows; r++) {
         struct topic_row row = { 0 };
         topic->fill(r, &row);
         for (int i = 0; i < row.n; i++) {
@@ -157,17 +173,18 @@ static void print_csv(const struct topic *topic)
 
 int verb_list(int argc, char **argv)
 {
-    static void (*const print[])(const struct topic *) = {
+    static void (*const print[])(const struct topic *, int) = {
         [FORM_TABLE] = print_table,
         [FORM_JSON] = print_json,
         [FORM_CSV] = print_csv,
     };
-    struct options o = { 0 };
+    struct options o = { .timeout_s = 20 };
     struct assay_error err;
     int index = -1;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     if (o.topic && names_find(topic_names(), o.topic, &index, &err) != ASSAY_OK)
         return verb_fail("list", &err);
-    print[o.form](topic_get(index));
+    const struct topic *topic = topic_get(index);
+    print[o.form](topic, topic->ask ? topic->ask(o.timeout_s) : topic->rows);
     return verb_end("list", 0);
 }

@@ -252,6 +252,66 @@ static void add_rows_gain(const struct assay_problem *p, bool whole_sum,
     }
 }
 
+static bool all_finite(int64_t n, const float *x)
+{
+    bool all = true;
+    for (int64_t i = 0; i < n; i++)
+        all &= isfinite(x[i]) != 0;
+    return all;
+}
+
+static double largest(int64_t n, const float *x)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = isfinite(x[i]) ? fmax(most, fabs((double)x[i])) : most;
+    return most;
+}
+
+/* With all scales of V. */
+static double largest_v(const struct blocked_job *job)
+{
+    const struct assay_problem *p = job->p;
+    double most = 0;
+    for (int64_t r = 0; r < p->b * p->nk * p->hk; r++)
+        for (int64_t c = 0; c < p->dv; c++) {
+            const int64_t of = r / p->nk / p->hk * p->hk + r % p->hk;
+            const float scale =
+                job->channel_scale ? job->channel_scale[of * p->dv + c] : 1;
+            const double x = fabs((double)job->v[r * p->dv + c] * scale);
+            most = isfinite(x) ? fmax(most, x) : most;
+        }
+    return most * fabs(job->value_scale);
+}
+
+/* A row that has an answer must have a jitter, or its gates say nothing. */
+static enum assay_status check_jitter(const struct blocked_job *job,
+                                      const float *o, const double *lse,
+                                      const struct assay_jitter *jitter,
+                                      struct assay_error *err)
+{
+    const struct assay_problem *p = job->p;
+    for (int64_t r = 0; r < assay_problem_rows(p); r++) {
+        const struct assay_place at = assay_row_place(p, r);
+        if ((isfinite(jitter->o[r]) && isfinite(jitter->lse[r])) ||
+            !isfinite(lse[r]) ||
+            !all_finite(p->dv, o + assay_row_offset(p->nq, p->hq, p->dv, at.b,
+                                                    at.i, at.h)))
+            continue;
+        const double term = fabs(job->score_scale / job->unit) * M_LN2 *
+                            largest(assay_problem_q_elems(p), job->q) *
+                            largest(assay_problem_k_elems(p), job->k);
+        return assay_fail(
+            err, ASSAY_USAGE,
+            "row %lld of head %lld of batch %lld has a finite answer, but how "
+            "far other kernels may be off is not finite: products of Q and K "
+            "are up to %.2g nats, V up to %.2g",
+            (long long)at.i, (long long)at.h, (long long)at.b, term,
+            largest_v(job));
+    }
+    return ASSAY_OK;
+}
+
 static enum assay_status measure_jitter(const struct blocked_job *base,
                                         struct operands *x, const float *o,
                                         const double *lse,
@@ -285,6 +345,8 @@ static enum assay_status measure_jitter(const struct blocked_job *base,
     }
     if (st == ASSAY_OK)
         add_rows_gain(p, base->form->whole_sum, rows, jitter);
+    if (st == ASSAY_OK)
+        st = check_jitter(base, o, lse, jitter, err);
 out:
     assay_free(rows);
     return st;

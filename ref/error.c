@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ref/text.h"
+
 static const struct {
     enum assay_status status;
     const char *text;
@@ -23,6 +25,7 @@ enum assay_status assay_fail(struct assay_error *err, enum assay_status status,
         va_list args;
         va_start(args, format);
         vsnprintf(err->text, sizeof err->text, format, args);
+        assay_text_unsign_nan(format, err->text);
         va_end(args);
         err->status = status;
     }

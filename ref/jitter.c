@@ -49,6 +49,7 @@
 #include "jitter.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <math.h>
 #include <omp.h>
 #include <stdbool.h>
@@ -282,7 +283,7 @@ static void fill_p(const struct blocked_job *job, struct scratch *x,
     exp2_f32(n - coded, x->p_high + coded);
     for (int64_t j = coded; j < n; j++) {
         /* the maximum is 1 whatever its noise */
-        const float off = x->p_low[j] == 1 ? 0 : noise;
+        const float off = x->p_low[j] == 1 ? 0 : fminf(noise, 1);
         x->less[j] = x->p_low[j] * (1 - off);
         x->more[j] = x->p_low[j] * (1 + off);
     }
@@ -293,6 +294,7 @@ static void fill_p(const struct blocked_job *job, struct scratch *x,
 
 struct row_sums {
     double l, mean_v, square_v; /* sum of P, of P |v| */
+    double most_v;              /* the largest |v| */
     double tile, tile_v;        /* squares, of term 1 */
     double flips, flips_v;      /* term 3, and what term 1 flushes */
 };
@@ -313,7 +315,7 @@ static double to_final(struct to_final *last, float m, float top)
 
 /* Adds up a row, everything relative to the final maximum. */
 static struct row_sums add_row(const struct scratch *x, int64_t n,
-                               const float *v_norm, int64_t step, double own)
+                               const double *v_norm, int64_t step, double own)
 {
     struct row_sums sum = { 0 };
     const float top = x->top[n - 1];
@@ -327,6 +329,7 @@ static struct row_sums add_row(const struct scratch *x, int64_t n,
         sum.l += p;
         sum.mean_v += p * norm_v;
         sum.square_v += p * norm_v * norm_v;
+        sum.most_v = fmax(sum.most_v, norm_v);
         if (x->top[j] != end) {
             double d = (double)x->step[j];
             if (x->p_high[j] <= d / 2) {
@@ -376,10 +379,11 @@ static double fill_apart(const struct blocked_job *job, const struct scratch *x,
 struct model {
     const struct blocked_job *job;
     const float *o;
-    const float *v_norm; /* [b, nk, hk], unscaled */
-    const double *k_top; /* [b, hk], largest norm of a key */
-    const float *v_abs;  /* [b, nk, hk, dv], 0 where V is not finite */
-    const float *v_top;  /* [b, hk, dv], the largest */
+    const double *v_norm; /* [b, nk, hk], unscaled */
+    const double *k_top;  /* [b, hk], largest finite norm of a key: a row that
+                             sees another has no answer */
+    const float *v_abs;   /* [b, nk, hk, dv], 0 where V is not finite */
+    const float *v_top;   /* [b, hk, dv], the largest */
     const struct assay_jitter *jitter;
 };
 
@@ -419,9 +423,12 @@ static void one_row(const struct model *m, struct scratch *x, const float *s,
     double rounded =
         m->job->form->whole_sum ? 0 : sqrt(sum.tile / 6) + sum.flips;
     m->jitter->lse[row] = (float)(rounded / sum.l + noise + moved);
-    m->jitter->o[row] =
-        (float)(vs * ((sqrt(sum.tile_v / 6) + sum.flips_v) / sum.l +
-                      expm1(2 * noise) / 2 * spread + rounding));
+    double off = (sqrt(sum.tile_v / 6) + sum.flips_v) / sum.l +
+                 expm1(2 * noise) / 2 * spread + rounding;
+    /* noise that leaves the weights open leaves an average of V; 0 inf */
+    if (!(noise < 1))
+        off = fmin(off, BEYOND_V * sum.most_v + own);
+    m->jitter->o[row] = (float)(vs * off);
     if (!m->jitter->bound)
         return;
     const double worst =
@@ -572,8 +579,8 @@ enum assay_status jitter_model(const struct blocked_job *job, const float *o,
     const struct assay_problem *p = job->p;
     const int64_t keys = p->b * p->nk * p->hk;
     const int64_t bounded = jitter->bound ? 1 : 0;
-    float *v_norm = NULL, *v_abs = NULL, *v_top = NULL;
-    double *k_top = NULL;
+    float *v_abs = NULL, *v_top = NULL;
+    double *v_norm = NULL, *k_top = NULL;
     enum assay_status st;
     if ((st = assay_alloc("norms of V", keys, sizeof *v_norm, &v_norm, err)) !=
             ASSAY_OK ||
@@ -591,8 +598,9 @@ enum assay_status jitter_model(const struct blocked_job *job, const float *o,
     for (int64_t r = 0; r < keys; r++) {
         double *top = &k_top[r / p->nk / p->hk * p->hk + r % p->hk];
         double n = norm(p->dk, job->k + r * p->dk);
-        *top = n > *top ? n : *top;
-        v_norm[r] = (float)value_norm(job, r);
+        *top = isfinite(n) && n > *top ? n : *top;
+        n = value_norm(job, r);
+        v_norm[r] = n <= FLT_MAX ? (float)n : n; /* as sets have had it */
     }
     struct model m = { job, o, v_norm, k_top, v_abs, v_top, jitter };
     int blas = blas_one_thread();

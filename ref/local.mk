@@ -27,7 +27,7 @@ ref_libref_la_SOURCES = \
 	ref/blocked_engine.h ref/blocked_f32.c ref/blocked_f64.c \
 	ref/distribution.c ref/distribution_needle.c \
 	ref/distribution_peak.c ref/distribution_spread.c ref/draw.c ref/draw.h ref/emulate.c ref/emulate.h ref/error.c \
-	ref/error_bar.c ref/format.c ref/format_array.c ref/jitter.c \
+	ref/error_bar.c ref/text.c ref/text.h ref/format.c ref/format_array.c ref/jitter.c \
 	ref/jitter.h ref/memory.c ref/merge.c ref/metrics.c \
 	ref/metrics_rows.c ref/metrics_rows.h ref/n_eff.c ref/operand.c ref/pack.c ref/problem.c ref/problem_line.c \
 	ref/quantize.c ref/quantize_blocks.c ref/quantize_blocks.h \

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "assay/memory.h"
+#include "assay/tile.h"
 #include "bits.h"
 #include "quantize_blocks.h"
 
@@ -252,27 +253,58 @@ static void values_f32(const struct assay_payload *p, float *values)
 
 /* ---- any ---- */
 
-/* Codes, values and scales of any kind can be addressed. */
-static enum assay_status check(const struct assay_tensor *t, int64_t *n,
-                               struct assay_error *err)
+enum assay_status assay_tensor_check(const struct assay_tensor *t,
+                                     struct assay_error *err)
 {
-    int64_t padded;
+    int64_t n, padded;
     if (t->b < 1 || t->s < 0 || t->h < 1 || t->d < 1)
         return assay_fail(err, ASSAY_SHAPE,
                           "a tensor of %" PRId64 " x %" PRId64 " x %" PRId64
                           " x %" PRId64 " is not possible",
                           t->b, t->s, t->h, t->d);
-    if (__builtin_mul_overflow(t->b, t->h, n) ||
-        __builtin_mul_overflow(*n, t->d, n) ||
-        __builtin_add_overflow(t->s, 127, &padded) ||
-        __builtin_mul_overflow(*n, padded, n) ||
-        *n > INT64_MAX / (int64_t)sizeof(float))
+    if (__builtin_mul_overflow(t->b, t->h, &n) ||
+        __builtin_mul_overflow(n, t->d, &n) ||
+        __builtin_add_overflow(t->s, ASSAY_TILE_TOKENS - 1, &padded) ||
+        __builtin_mul_overflow(n, padded, &n) ||
+        n > INT64_MAX / (int64_t)sizeof(float))
         return assay_fail(err, ASSAY_SHAPE,
                           "a tensor of %" PRId64 " x %" PRId64 " x %" PRId64
                           " x %" PRId64 " is too large",
                           t->b, t->s, t->h, t->d);
-    *n = t->b * t->s * t->h * t->d;
     return ASSAY_OK;
+}
+
+/* Axes of a tensor's scales, each a size of it. */
+int assay_scale_sizes(enum assay_scale scale, const struct assay_tensor *t,
+                      int64_t sizes[ASSAY_SCALE_AXES])
+{
+    const int64_t blocks =
+        (t->d + ASSAY_BLOCK_CHANNELS - 1) / ASSAY_BLOCK_CHANNELS;
+    const int64_t of_tokens =
+        (t->s + ASSAY_TILE_TOKENS - 1) / ASSAY_TILE_TOKENS * ASSAY_TILE_BLOCKS;
+    const struct {
+        int n;
+        int64_t sizes[ASSAY_SCALE_AXES];
+    } axes[] = {
+        [ASSAY_SCALE_NONE] = { 0, { 0 } },
+        [ASSAY_SCALE_TENSOR] = { 1, { 1 } },
+        [ASSAY_SCALE_HEAD] = { 2, { t->b, t->h } },
+        [ASSAY_SCALE_TOKEN] = { 3, { t->b, t->s, t->h } },
+        [ASSAY_SCALE_CHANNEL] = { 3, { t->b, t->h, t->d } },
+        [ASSAY_SCALE_BLOCK] = { 4, { t->b, t->s, t->h, blocks } },
+        [ASSAY_SCALE_BLOCK_TOKENS] = { 4, { t->b, t->h, of_tokens, t->d } },
+    };
+    memcpy(sizes, axes[scale].sizes, sizeof axes[scale].sizes);
+    return axes[scale].n;
+}
+
+int64_t assay_scale_count(enum assay_scale scale, const struct assay_tensor *t)
+{
+    int64_t sizes[ASSAY_SCALE_AXES], n = 1;
+    const int axes = assay_scale_sizes(scale, t, sizes);
+    for (int i = 0; i < axes; i++)
+        n *= sizes[i];
+    return axes > 0 ? n : 0;
 }
 
 enum assay_status assay_quantize(const struct assay_quantizer *how,
@@ -284,10 +316,12 @@ enum assay_status assay_quantize(const struct assay_quantizer *how,
     *out = (struct assay_payload){ .format = assay_format_get(how->format),
                                    .scale = how->scale,
                                    .tensor = *tensor };
-    if ((st = check(tensor, &out->count, err)) != ASSAY_OK ||
-        (st = assay_alloc("a payload", out->count,
+    if ((st = assay_tensor_check(tensor, err)) != ASSAY_OK)
+        return st;
+    out->count = tensor->b * tensor->s * tensor->h * tensor->d;
+    if ((st = assay_alloc("a payload", out->count,
                           assay_format_bytes(out->format), &out->codes, err)) !=
-            ASSAY_OK)
+        ASSAY_OK)
         return st;
     switch (how->scale) {
     case ASSAY_SCALE_NONE:

@@ -9,7 +9,10 @@
 
 #include "assay/memory.h"
 
-enum { BLOCK = 32, FRAMES_PER_TILE = 2, BLOCKS_PER_FRAME = 2 };
+enum { BLOCK = ASSAY_BLOCK_TOKENS, BLOCKS_PER_FRAME = ASSAY_FRAME / BLOCK };
+
+_Static_assert((int)ASSAY_BLOCK_CHANNELS == (int)ASSAY_BLOCK_TOKENS,
+               "blocks of channels and of tokens are of one length");
 
 static struct assay_blocks blocks_of(const struct assay_quantizer *how,
                                      const struct assay_payload *p,
@@ -70,9 +73,9 @@ struct block_place {
 
 static int64_t blocks_of_head(const struct assay_tensor *t)
 {
-    return (t->s + ASSAY_FRAME * FRAMES_PER_TILE - 1) /
-           (ASSAY_FRAME * FRAMES_PER_TILE) *
-           (FRAMES_PER_TILE * BLOCKS_PER_FRAME);
+    int64_t sizes[ASSAY_SCALE_AXES];
+    assay_scale_sizes(ASSAY_SCALE_BLOCK_TOKENS, t, sizes);
+    return sizes[2];
 }
 
 static int64_t token_of(const struct block_place *at, int field)

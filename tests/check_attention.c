@@ -941,7 +941,6 @@ int main(void)
     add_hand(suite);
     add_identities(suite);
     TCase *c = tcase_create("blocked");
-    tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, blocked_is_plain, 0, N_SHAPES);
     tcase_add_loop_test(c, threads_do_not_matter, 0, N_SHAPES);
     tcase_add_test(c, progress);
@@ -949,7 +948,6 @@ int main(void)
     suite_add_tcase(suite, c);
 
     c = tcase_create("bar");
-    tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, bar_is_tiny, 0, 2 * N_SHAPES);
     tcase_add_loop_test(c, bar_covers_damage, 0, 2);
     tcase_add_loop_test(c, bar_sees_single_rows, 0, 2);

@@ -422,7 +422,6 @@ int main(void)
 {
     Suite *suite = suite_create("audit");
     TCase *c = tcase_create("figures");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, distances, 0, N_SHAPES * ASSAY_RECIPES);
     tcase_add_loop_test(c, operands, 0, N_SHAPES * ASSAY_RECIPES);
     tcase_add_loop_test(c, bits, 0, N_WIDTHS);

@@ -569,7 +569,6 @@ int main(void)
 {
     Suite *suite = suite_create("blocks");
     TCase *c = tcase_create("blocks");
-    tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, everything, 0, N_FORMATS);
     tcase_add_test(c, every_shape);
     tcase_add_test(c, every_length);

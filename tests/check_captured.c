@@ -207,7 +207,6 @@ int main(void)
     }
     Suite *suite = suite_create("captured");
     TCase *c = tcase_create("captured");
-    tcase_set_timeout(c, 300);
     tcase_add_loop_test(c, captured_layer, 0,
                         2 * (int)(sizeof layers / sizeof *layers));
     suite_add_tcase(suite, c);

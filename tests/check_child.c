@@ -176,7 +176,6 @@ int main(void)
 {
     Suite *suite = suite_create("child");
     TCase *tests = tcase_create("child");
-    tcase_set_timeout(tests, 120);
     tcase_add_test(tests, returns_and_shares);
     tcase_add_test(tests, exit_is_told_apart);
     tcase_add_test(tests, signal_is_named);

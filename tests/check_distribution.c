@@ -552,7 +552,6 @@ int main(void)
 {
     Suite *s = suite_create("distribution");
     TCase *t = tcase_create("all");
-    tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, bits, 0, ASSAY_DISTRIBUTIONS);
     tcase_add_loop_test(t, gate, 0, ASSAY_DISTRIBUTIONS);
     tcase_add_loop_test(t, small, 0, ASSAY_DISTRIBUTIONS);

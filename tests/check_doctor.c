@@ -546,6 +546,71 @@ START_TEST(keys_are_named)
 }
 END_TEST
 
+/* ---- an online softmax that forgets to rescale its sum ---- */
+
+/* As kernels go over key tiles, from scores [keys]. */
+static double online_lse(const double *s, int64_t keys, int64_t tile,
+                         bool rescale)
+{
+    double top = -INFINITY, sum = 0;
+    for (int64_t first = 0; first < keys; first += tile) {
+        const double before = top;
+        for (int64_t j = first; j < first + tile && j < keys; j++)
+            top = fmax(top, s[j]);
+        sum *= rescale ? exp(before - top) : 1;
+        for (int64_t j = first; j < first + tile && j < keys; j++)
+            sum += exp(s[j] - top);
+    }
+    return top + log(sum);
+}
+
+/* Scores of row r in nats, of the keys that it sees; how many. */
+static int64_t scores_of(const struct patient *a, const float *q,
+                         const float *k, int64_t r, double *s)
+{
+    const struct assay_problem *p = &a->p;
+    const int64_t i = r % p->nq, h = r / p->nq,
+                  keys = p->mask == ASSAY_MASK_CAUSAL ? i + 1 + p->nk - p->nq
+                                                      : p->nk;
+    const double by =
+        a->recipe->scale_applied == ASSAY_APPLIED_Q ? log(2) : p->softmax_scale;
+    for (int64_t j = 0; j < keys; j++) {
+        s[j] = 0;
+        for (int64_t c = 0; c < p->dk; c++)
+            s[j] += by * (double)q[(i * p->hq + h) * p->dk + c] *
+                    (double)k[(j * p->hk + h * p->hk / p->hq) * p->dk + c];
+    }
+    return keys;
+}
+
+START_TEST(missing_rescale_is_named)
+{
+    static const int64_t tiles[] = { 1, 16, 64 };
+    const int64_t tile = tiles[_i / 6];
+    struct patient a;
+    char text[64];
+    ward_new(&a, _i % 6); /* those with an online maximum */
+    const struct assay_payloads *x = &a.answer.payloads;
+    float *q = must_alloc((size_t)assay_problem_q_elems(&a.p), sizeof *q),
+          *k = must_alloc((size_t)assay_problem_k_elems(&a.p), sizeof *k);
+    double *s = must_alloc((size_t)a.p.nk, sizeof *s);
+    assay_payload_values(&x->q, q);
+    assay_payload_values(&x->k, k);
+    for (int64_t r = 0; r < a.rows; r++) {
+        const int64_t keys = scores_of(&a, q, k, r, s);
+        a.c[r] = a.honest[r] + online_lse(s, keys, tile, false) -
+                 online_lse(s, keys, tile, true);
+    }
+    snprintf(text, sizeof text, "in key tiles of %d: multiply the sum",
+             (int)tile);
+    expect(&a, CAUSE_RESCALE, text);
+    free(q);
+    free(k);
+    free(s);
+    patient_free(&a);
+}
+END_TEST
+
 /* ---- classes: 40 queries, 24 keys, rows 0 to 15 see none ---- */
 
 static const struct assay_problem with_empty = { 1,  2,  2,  40,
@@ -736,7 +801,6 @@ int main(void)
 {
     Suite *suite = suite_create("doctor");
     TCase *t = tcase_create("doctor");
-    tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, formulas_are_named, 0, N_PLANTS * WARDS);
     tcase_add_test(t, figures_are_right);
     tcase_add_loop_test(t, scales_are_named, 0, 7 * WARDS);
@@ -748,6 +812,7 @@ int main(void)
     tcase_add_loop_test(t, places_are_named, 0, 4 * WARDS);
     tcase_add_test(t, offsets_of_heads_are_named);
     tcase_add_loop_test(t, keys_are_named, 0, 8);
+    tcase_add_loop_test(t, missing_rescale_is_named, 0, 3 * 6);
     tcase_add_loop_test(t, empty_rows_are_named, 0, 4);
     tcase_add_test(t, empty_rows_alone_are_right);
     tcase_add_loop_test(t, classes_are_named, 0, 3);

@@ -329,7 +329,6 @@ int main(void)
     tcase_add_test(c, ways_have_names);
     suite_add_tcase(suite, c);
     c = tcase_create("codes");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, codes_have_their_values, 0, ASSAY_FORMATS);
     tcase_add_loop_test(c, codes_come_back, 0, ASSAY_FORMATS);
     tcase_add_loop_test(c, ulp_is_the_step, 0, ASSAY_FORMATS);

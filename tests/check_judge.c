@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "golden/answers.h"
+#include "golden/recipe_file.h"
 #include "validate/judge.h"
 
 /* 2 heads, more queries than keys: rows 0 to 3 of each head see nothing. */
@@ -76,9 +77,10 @@ static struct result judged(void)
     static struct result r;
     result_free(&r);
     r = (struct result){ .recipe = answer.recipe };
-    ck_assert_int_eq(judge(&(struct yardstick){ &problem, &answer, &exact },
-                           &candidate, &r, NULL),
-                     ASSAY_OK);
+    ck_assert_int_eq(
+        judge(&(struct yardstick){ &problem, &answer, &exact, NULL },
+              &candidate, &r, NULL),
+        ASSAY_OK);
     return r;
 }
 
@@ -197,8 +199,12 @@ START_TEST(dead_rows_are_exact)
     ck_assert_int_eq(judged().verdict, VERDICT_PASS);
     static const double bad[] = { 0, INFINITY, NAN, -1e30 };
     for (int i = 0; i < 4; i++) {
-        lse[12 + DEAD - 1] = bad[i];
+        /* a NaN's sign is told to nobody */
+        lse[12 + DEAD - 1] = isnan(bad[i]) ? copysign(bad[i], -1) : bad[i];
         r = judged();
+        if (isnan(bad[i]))
+            ck_assert_str_eq(r.gates[GATE_DEAD_ROWS].note,
+                             "norm of O is 0, LSE is nan");
         ck_assert_int_eq(r.gates[GATE_DEAD_ROWS].pass, 0);
         ck_assert_int_eq(r.gates[GATE_FINITE].pass, 0);
     }
@@ -253,6 +259,139 @@ START_TEST(integrity_has_three_faces)
 }
 END_TEST
 
+/* ---- payloads ---- */
+
+/* The answer's own, K's codes apart so that they can be changed. */
+static struct assay_payloads delivered(uint16_t codes[8 * 16])
+{
+    struct assay_payloads p = answer.payloads;
+    ck_assert_int_eq(p.k.count, 8 * 16);
+    memcpy(codes, p.k.codes, 8 * 16 * sizeof *codes);
+    p.k.codes = codes;
+    return p;
+}
+
+START_TEST(payloads_are_compared)
+{
+    uint16_t codes[8 * 16];
+    const struct assay_payloads p = delivered(codes);
+    ck_assert(!judged().gates[GATE_SCALE_BYTES].judged);
+    candidate.payloads = &p;
+    struct result r = judged();
+    ck_assert(r.gates[GATE_SCALE_BYTES].judged);
+    ck_assert_int_eq(r.verdict, VERDICT_PASS);
+    codes[5 * 16 + 3] += codes[5 * 16 + 3] & 1 ? -1 : 1;
+    r = judged();
+    ck_assert_int_eq(r.verdict, VERDICT_WRONG);
+    ck_assert_int_eq(failing(&r), GATE_SCALE_BYTES);
+    ck_assert(r.gates[GATE_SCALE_BYTES].value == 1);
+    ck_assert_int_eq(r.heads_failed, 2);
+    ck_assert_str_eq(r.gates[GATE_SCALE_BYTES].note, "k: 1 code");
+    ck_assert_msg(strstr(r.reason, "scale-bytes gate: k: 1 of 128 codes "
+                                   "differs by ") &&
+                      strstr(r.reason, ", at batch 0, token 5, head 0, "
+                                       "channel 3: "),
+                  "%s", r.reason);
+}
+END_TEST
+
+/* Whichever gate gives the verdict, what K was is said. */
+START_TEST(payloads_are_told_with_any_verdict)
+{
+    static const char sentence[] = "k: 1 of 128 codes differs by ";
+    uint16_t codes[8 * 16];
+    const struct assay_payloads p = delivered(codes);
+    candidate.payloads = &p;
+    codes[0] ^= 1;
+    memset(o, 0, sizeof o);
+    struct result r = judged();
+    ck_assert_msg(strstr(r.reason, "scale-bytes gate: k: ") == r.reason &&
+                      strstr(r.reason, "; also fails: build"),
+                  "%s", r.reason);
+    o[ELEMS - 1] = NAN;
+    r = judged();
+    ck_assert_int_eq(r.verdict, VERDICT_NON_FINITE);
+    const char *at = strstr(r.reason, "; payloads: ");
+    ck_assert_msg(at && strstr(at, sentence), "%s", r.reason);
+}
+END_TEST
+
+START_TEST(operands_may_be_left_out)
+{
+    uint16_t codes[8 * 16];
+    struct assay_payloads p = delivered(codes);
+    struct result r = { .recipe = answer.recipe };
+    struct assay_error err;
+    candidate.payloads = &p;
+    codes[0] ^= 1;
+    p.k = (struct assay_payload){ 0 };
+    ck_assert_int_eq(judged().verdict, VERDICT_PASS);
+    p.q = p.v = p.k;
+    ck_assert(!judged().gates[GATE_SCALE_BYTES].judged);
+    p = delivered(codes);
+    p.k.tensor.d = 8; /* another shape is no verdict of a kernel */
+    p.k.count = 64;
+    ck_assert_int_eq(
+        judge(&(struct yardstick){ &problem, &answer, &exact, NULL },
+              &candidate, &r, &err),
+        ASSAY_SHAPE);
+    result_free(&r);
+}
+END_TEST
+
+/* Q, K and V by a recipe whose K has another rule: prepared as mxfp4 does it,
+ * with the mean that the answer took off. */
+START_TEST(the_rule_is_named)
+{
+    static const char floor_k[] =
+        "{\"quantizers\": [{\"name\": \"k-floor\", \"like\": \"mxfp4\", "
+        "\"rule\": \"floor\"}], \"recipes\": [{\"name\": \"floor\", "
+        "\"like\": \"mxfp4\", \"k\": \"k-floor\"}]}";
+    const struct assay_format *bf16 = assay_format_get(ASSAY_BF16);
+    float q[ELEMS], k[8 * 16], v[8 * 16];
+    uint16_t qw[ELEMS], kw[8 * 16], vw[8 * 16];
+    const struct assay_recipe *other;
+    struct assay_payloads theirs;
+    struct assay_error err;
+    struct result r = { .recipe = assay_recipe_find("mxfp4") };
+    for (int i = 0; i < ELEMS; i++)
+        q[i] = word(i, 1);
+    for (int i = 0; i < 8 * 16; i++) {
+        /* a mean that is taken off, and amax in many places of an octave */
+        k[i] = word(i, 2) * (1 + (float)(i / 16) / 8) + 5;
+        v[i] = word(i, 3);
+    }
+    assay_format_encode(bf16, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, ELEMS, q, qw);
+    assay_format_encode(bf16, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, 8 * 16, k, kw);
+    assay_format_encode(bf16, ASSAY_NEAREST_EVEN, ASSAY_SPECIAL, 8 * 16, v, vw);
+    assay_format_decode(bf16, 8 * 16, kw, k);
+    const struct assay_case c = {
+        .problem = problem, .format = bf16, .q = qw, .k = kw, .v = vw
+    };
+    struct assay_inputs in = { q, k, v, bf16 };
+    assay_answer_free(&answer);
+    ck_assert_int_eq(
+        answers_recipe(r.recipe, &problem, &in, NULL, &answer, &err), ASSAY_OK);
+    ck_assert_msg(recipe_define("test", floor_k, &other, &err) == ASSAY_OK,
+                  "%s", err.text);
+    ck_assert_int_eq(assay_recipe_quantize(other, &problem, NULL, NULL, q, k, v,
+                                           &theirs, &err),
+                     ASSAY_OK);
+    ck_assert(theirs.k_mean && theirs.k_mean[0] != 0);
+    candidate.payloads = &theirs;
+    ck_assert_int_eq(judge(&(struct yardstick){ &problem, &answer, &exact, &c },
+                           &candidate, &r, &err),
+                     ASSAY_OK);
+    ck_assert(!r.gates[GATE_SCALE_BYTES].pass);
+    ck_assert_msg(strstr(r.reason, "; looks like scale rule floor") &&
+                      strstr(r.reason, ", not aiter-mxfp4: scales and codes "
+                                       "agree under it"),
+                  "%s", r.reason);
+    result_free(&r);
+    assay_payloads_free(&theirs);
+}
+END_TEST
+
 START_TEST(all_zero_and_sign_fail)
 {
     memset(o, 0, sizeof o);
@@ -288,8 +427,8 @@ START_TEST(no_lse)
         ck_assert_int_eq(r.gates[g].judged,
                          g != GATE_LSE && g != GATE_LSE_RMS &&
                              g != GATE_LSE_MEAN && g != GATE_REPEAT &&
-                             g != GATE_TOTAL_L2 && g != GATE_TOTAL_MAX &&
-                             g != GATE_TOTAL_LSE);
+                             g != GATE_SCALE_BYTES && g != GATE_TOTAL_L2 &&
+                             g != GATE_TOTAL_MAX && g != GATE_TOTAL_LSE);
     ck_assert(isnan(r.build.lse_max) && isnan(r.total.lse_mean));
     ck_assert(r.recipe_distance.lse_max > 0);
     ck_assert(strstr(r.notes, "no LSE was delivered") != NULL);
@@ -302,7 +441,7 @@ START_TEST(lse_that_a_limit_asks_for)
 {
     static const enum gate gates[] = { GATE_LSE, GATE_LSE_RMS, GATE_LSE_MEAN,
                                        GATE_TOTAL_LSE };
-    const struct yardstick against = { &problem, &answer, &exact };
+    const struct yardstick against = { &problem, &answer, &exact, NULL };
     struct limit limits[GATES];
     struct sketch sketch;
     struct result r = { .recipe = answer.recipe };
@@ -367,6 +506,10 @@ int main(void)
     tcase_add_test(tests, gain_fails_the_gain_gate);
     tcase_add_test(tests, small_lse_shift_fails_the_lse_gate);
     tcase_add_test(tests, integrity_has_three_faces);
+    tcase_add_test(tests, payloads_are_compared);
+    tcase_add_test(tests, payloads_are_told_with_any_verdict);
+    tcase_add_test(tests, operands_may_be_left_out);
+    tcase_add_test(tests, the_rule_is_named);
     tcase_add_test(tests, all_zero_and_sign_fail);
     tcase_add_test(tests, nan_jitter_fails);
     tcase_add_test(tests, no_lse);

@@ -118,7 +118,6 @@ int main(void)
     }
     Suite *suite = suite_create("kernel outputs");
     TCase *tc = tcase_create("gfx950");
-    tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, words_agree, 0, N_OUTPUTS);
     suite_add_tcase(suite, tc);
     return assay_check_main(suite);

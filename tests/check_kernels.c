@@ -522,7 +522,6 @@ int main(void)
 {
     Suite *suite = suite_create("kernels");
     TCase *tc = tcase_create("attention");
-    tcase_set_timeout(tc, 120);
     tcase_add_unchecked_fixture(tc, open_module, NULL);
     tcase_add_loop_test(tc, matches_double, 0, N_PROBLEMS * N_RECIPES);
     tcase_add_loop_test(tc, raw_equals_packed, 0,

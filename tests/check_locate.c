@@ -65,7 +65,9 @@ struct way {
     int64_t v_shift, kv_more, zeros; /* keys of zeros counted too */
     int64_t first, last;             /* keys counted factor times */
     double factor;
-    bool v_only; /* but not in the sum of weights */
+    bool v_only;             /* but not in the sum of weights */
+    int64_t online;          /* key tiles of an online softmax, which */
+    bool o_stays, sum_stays; /* does not rescale these */
 };
 
 static const struct way right = { .scale = 1, .last = -1 };
@@ -108,6 +110,47 @@ static void row(const struct world *w, int64_t b, int64_t i, int64_t h,
         o[c] /= sum;
 }
 
+static double score(const struct world *w, int64_t b, int64_t i, int64_t h,
+                    int64_t j)
+{
+    const struct assay_problem *p = &w->p;
+    const float *q = w->q + ((b * p->nq + i) * p->hq + h) * p->dk,
+                *k = w->k +
+                     ((b * p->nk + j) * p->hk + h / (p->hq / p->hk)) * p->dk;
+    double s = 0;
+    for (int64_t c = 0; c < p->dk; c++)
+        s += (double)q[c] * k[c];
+    return s * p->softmax_scale;
+}
+
+/* As a kernel goes over key tiles, with a running maximum. */
+static void online_row(const struct world *w, int64_t b, int64_t i, int64_t h,
+                       struct way way, double *o)
+{
+    const struct assay_problem *p = &w->p;
+    const int64_t keys = keys_seen(w, i, way), kv = h / (p->hq / p->hk);
+    double top = -INFINITY, sum = 0;
+    memset(o, 0, (size_t)p->dv * sizeof *o);
+    for (int64_t first = 0; first < keys; first += way.online) {
+        const int64_t end =
+            first + way.online < keys ? first + way.online : keys;
+        const double before = top;
+        for (int64_t j = first; j < end; j++)
+            top = fmax(top, score(w, b, i, h, j));
+        sum *= way.sum_stays ? 1 : exp(before - top);
+        for (int64_t c = 0; c < p->dv; c++)
+            o[c] *= way.o_stays ? 1 : exp(before - top);
+        for (int64_t j = first; j < end; j++) {
+            const double s = exp(score(w, b, i, h, j) - top);
+            sum += s;
+            for (int64_t c = 0; c < p->dv; c++)
+                o[c] += s * w->v[((b * p->nk + j) * p->hk + kv) * p->dv + c];
+        }
+    }
+    for (int64_t c = 0; c < p->dv && sum > 0; c++)
+        o[c] /= sum;
+}
+
 /* A float near x: the noise of an emulation. */
 static float near(double x)
 {
@@ -128,7 +171,7 @@ static void answer(const struct world *w, struct way way, float *o)
     for (int64_t b = 0; b < w->p.b; b++)
         for (int64_t i = 0; i < w->p.nq; i++)
             for (int64_t h = 0; h < w->p.hq; h++) {
-                row(w, b, i, h, way, x);
+                (way.online ? online_row : row)(w, b, i, h, way, x);
                 for (int64_t c = 0; c < w->p.dv; c++)
                     o[place(w, b, i, h) + c] = near(x[c]);
             }
@@ -579,6 +622,18 @@ static const struct key_fault key_faults[] = {
       "head 0 used K and V of KV head 1 instead of 0, head 1 KV head 1 "
       "instead of 0, head 2 KV head 2 instead of 1, head 3 KV head 2 instead "
       "of 1, and 2 more, which explains" },
+    { 0, { .online = 64, .o_stays = true, .sum_stays = true }, P(RESCALE),
+      64, 0, 0, 0, "neither O nor its sum is rescaled where the maximum rises, "
+      "in key tiles of 64, which explains" },
+    { 1, { .online = 1, .o_stays = true, .sum_stays = true }, P(RESCALE),
+      1, 0, 0, 0, NULL },
+    { 2, { .online = 32, .o_stays = true }, P(RESCALE_O), 32, 0, 0, 0,
+      "in key tiles of 32, its sum is, which explains" },
+    { 5, { .online = 256, .o_stays = true }, P(RESCALE_O), 256, 0, 0, 0, NULL },
+    { 3, { .online = 16, .sum_stays = true }, P(RESCALE_SUM), 16, 0, 0, 0,
+      "in key tiles of 16, O is, which explains" },
+    { 0, { .online = 128, .sum_stays = true }, P(RESCALE_SUM), 128, 0, 0, 0,
+      NULL },
     { 5, { .scale = 1, .first = 77, .last = 77, .factor = 30 }, P(KEY_ONE),
       77, 77, 30, 2, "key 77 is counted too much (factor" },
     { 1, { .scale = 1, .first = 100, .last = 100, .factor = 0 }, P(KEY_ONE),
@@ -1102,7 +1157,6 @@ int main(void)
     const int n_shapes = sizeof shapes / sizeof *shapes;
     Suite *suite = suite_create("locate");
     TCase *t = tcase_create("locate");
-    tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, fault_is_named, 0, n_faults);
     tcase_add_loop_test(t, key_fault_is_named, 0, n_keys);
     tcase_add_loop_test(t, noise_names_no_keys, 0, n_shapes);

@@ -405,7 +405,6 @@ int main(void)
 {
     Suite *suite = suite_create("merge");
     TCase *c = tcase_create("merge");
-    tcase_set_timeout(c, 120);
     tcase_add_test(c, natural_base);
     tcase_add_test(c, empty_parts);
     tcase_add_test(c, not_finite);

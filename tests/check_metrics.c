@@ -412,7 +412,6 @@ int main(void)
 {
     Suite *suite = suite_create("metrics");
     TCase *c = tcase_create("metrics");
-    tcase_set_timeout(c, 60);
     tcase_add_test(c, b46_nan_anywhere);
     tcase_add_test(c, classes);
     tcase_add_test(c, first_mismatch_wins);

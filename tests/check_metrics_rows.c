@@ -384,7 +384,6 @@ int main(void)
 {
     Suite *suite = suite_create("metrics_rows");
     TCase *c = tcase_create("metrics_rows");
-    tcase_set_timeout(c, 60);
     tcase_add_test(c, finite_rows);
     tcase_add_test(c, ties);
     tcase_add_test(c, b46_not_finite_anywhere);

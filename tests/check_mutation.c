@@ -270,6 +270,42 @@ static double maximum(int i, int h, int first, int stop)
     return most;
 }
 
+/* O and LSE of all rows as two tiles of keys leave them, in double. */
+static void check_no_rescale(enum mutation_id mutation, bool o_stays,
+                             bool sum_stays, int half)
+{
+    double want[D];
+    mutate(mutation, 0.5);
+    for (int r = 0; r < HQ * (int)c.problem.nq; r++) {
+        const int i = r % (int)c.problem.nq, h = r / (int)c.problem.nq;
+        const double first = maximum(i, h, 0, half),
+                     all = maximum(i, h, 0, 2 * half);
+        double sum = 0, weights = 0;
+        if (visible(i) <= half)
+            continue;
+        memset(want, 0, sizeof want);
+        for (int j = 0; j < visible(i); j++) {
+            const double score = c.problem.softmax_scale *
+                                 dot(i, h, j, own_head(h)),
+                         right = exp(score - all),
+                         stays = j < half ? exp(score - first) : right;
+            sum += sum_stays ? stays : right;
+            weights += o_stays ? stays : right;
+            for (int d = 0; d < D; d++)
+                want[d] += (o_stays ? stays : right) *
+                           v[(j * HK + own_head(h)) * D + d];
+        }
+        const double wanted = all + log(sum);
+        ck_assert_msg(fabs(lse[r] - wanted) < 4e-3, "row %d: LSE %g, not %g", i,
+                      lse[r], wanted);
+        for (int d = 0; d < D; d++) {
+            const double y = o[(i * HQ + h) * D + d], z = want[d] / sum;
+            ck_assert_msg(fabs(y - z) < 1e-2 * (1 + weights / sum),
+                          "row %d of head %d: O %g, not %g", i, h, y, z);
+        }
+    }
+}
+
 START_TEST(maxima)
 {
     begin(_i);
@@ -288,6 +324,9 @@ START_TEST(maxima)
         if (visible(r % nq) > 0)
             ck_assert(fabs(lse[r] + maximum(r % nq, r / nq, 0, nq + half * 2) -
                            e.lse[r]) < 1e-4);
+    check_no_rescale(MUTATION_NO_RESCALE, true, true, half);
+    check_no_rescale(MUTATION_NO_RESCALE_O, true, false, half);
+    check_no_rescale(MUTATION_NO_RESCALE_SUM, false, true, half);
     mutate(MUTATION_NO_RESCALE, 0.5);
     for (int r = 0; r < HQ * nq; r++) {
         const int i = r % nq, h = r / nq;

@@ -400,7 +400,6 @@ int main(void)
 {
     Suite *suite = suite_create("operand");
     TCase *c = tcase_create("operand");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, row_is_right, 0, N_SPECS);
     tcase_add_test(c, multiplier);
     tcase_add_loop_test(c, orders, 0, N_SPECS);

@@ -580,7 +580,6 @@ int main(void)
 {
     Suite *suite = suite_create("quantizers");
     TCase *c = tcase_create("plain loops");
-    tcase_set_timeout(c, 120);
     tcase_add_test(c, rows);
     tcase_add_test(c, names_and_numbers);
     tcase_add_loop_test(c, binary32_scales, 0, ASSAY_F32_RULES);

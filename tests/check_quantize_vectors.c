@@ -248,7 +248,6 @@ int main(void)
     }
     Suite *suite = suite_create("quantizer vectors");
     TCase *tc = tcase_create("vectors");
-    tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, vectors, 0, N_FILES);
     tcase_add_test(tc, forced_mean);
     tcase_add_test(tc, table_is_covered);

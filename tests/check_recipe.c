@@ -422,7 +422,6 @@ int main(void)
     tcase_add_test(c, widths);
     suite_add_tcase(suite, c);
     c = tcase_create("quantizer");
-    tcase_set_timeout(c, 60);
     tcase_add_test(c, reciprocal_then_multiply);
     tcase_add_test(c, zeros_have_scale_one);
     tcase_add_test(c, subnormal_amax);

@@ -301,7 +301,6 @@ int main(void)
 {
     Suite *suite = suite_create("recipe bounds");
     TCase *c = tcase_create("upstream");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, lse_of_normal_inputs, 0, 2 * N_ROWS);
     tcase_add_loop_test(c, common_mode, 0, 2 * 3);
     tcase_add_loop_test(c, chunks_share_their_bias, 0, 2 * N_ROWS);

@@ -387,7 +387,6 @@ int main(void)
 {
     Suite *suite = suite_create("recipe cases");
     TCase *c = tcase_create("cases");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, dead_rows, 0, ALL);
     tcase_add_loop_test(c, zero_inputs, 0, 2 * ALL);
     tcase_add_loop_test(c, zero_heads, 0, ALL);

@@ -240,7 +240,6 @@ END_TEST
 static void add_emulation(Suite *suite)
 {
     TCase *c = tcase_create("emulation");
-    tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, online_is_the_slow_one, 0, N_SHAPES * ASSAY_RECIPES);
     tcase_add_loop_test(c, forms_are_the_slow_ones, 0,
                         N_FORM_CASES * ASSAY_RECIPES * ASSAY_SOFTMAXES);

@@ -473,15 +473,129 @@ START_TEST(wrong_kernels)
 }
 END_TEST
 
+enum made { NORMAL, INFINITE, APART };
+
+/* Q, K and V times powers of two, elements of V of one size; one element of the
+ * last key infinite, or Q and K without a channel in common. */
+static void make_inputs(const int times[3], enum made how, float *const x[3])
+{
+    const struct assay_problem *p = &causal;
+    const int64_t n[] = { assay_problem_q_elems(p), assay_problem_k_elems(p),
+                          assay_problem_v_elems(p) };
+    for (int i = 0; i < 3; i++) {
+        values_fill(130 + (unsigned)i, (size_t)n[i], x[i]);
+        for (int64_t at = 0; at < n[i]; at++) {
+            const float one = i == 2 ? copysignf(1, x[i][at]) : x[i][at];
+            const bool left_out = how == APART && i < 2 && (at + i) % 2;
+            x[i][at] = left_out ? 0 : ldexpf(one, times[i]);
+        }
+    }
+    if (how == INFINITE)
+        x[1][(p->nk - 1) * p->hk * p->dk] = INFINITY;
+}
+
+/* bf16 on the causal problem. */
+static enum assay_status scaled_jitter(const int times[3], enum made how,
+                                       struct emulated *e,
+                                       const struct assay_jitter *j,
+                                       struct assay_error *err)
+{
+    const struct assay_recipe *r = assay_recipe_get(ASSAY_RECIPE_BF16);
+    const struct assay_problem *p = &causal;
+    float *x[] = {
+        must_alloc((size_t)assay_problem_q_elems(p), sizeof **x),
+        must_alloc((size_t)assay_problem_k_elems(p), sizeof **x),
+        must_alloc((size_t)assay_problem_v_elems(p), sizeof **x),
+    };
+    struct assay_payloads codes;
+    make_inputs(times, how, x);
+    ck_assert_int_eq(
+        assay_recipe_quantize(r, p, NULL, NULL, x[0], x[1], x[2], &codes, NULL),
+        ASSAY_OK);
+    e->o = must_alloc((size_t)assay_problem_o_elems(p), sizeof *e->o);
+    e->lse = must_alloc((size_t)assay_problem_rows(p), sizeof *e->lse);
+    const enum assay_status st =
+        assay_recipe_emulate(r, p, &codes, e->o, e->lse, j, NULL, err);
+    assay_payloads_free(&codes);
+    for (int i = 0; i < 3; i++)
+        free(x[i]);
+    return st;
+}
+
+/* A norm of V may be beyond binary32 where no element is; what is linear in V
+ * stays so. */
+START_TEST(large_v_has_a_jitter)
+{
+    enum { MOST = 126 }; /* norms are four times that */
+    static const int one[] = { 4, 0, 0 }, most[] = { 4, 0, MOST };
+    struct emulated e, large;
+    struct assay_jitter j = jitter_new(&causal), k = jitter_new(&causal);
+    ck_assert_int_eq(scaled_jitter(one, NORMAL, &e, &j, NULL), ASSAY_OK);
+    ck_assert_int_eq(scaled_jitter(most, NORMAL, &large, &k, NULL), ASSAY_OK);
+    for (int64_t r = 0; r < assay_problem_rows(&causal); r++) {
+        const double scaled = ldexp((double)k.o[r], -MOST);
+        ck_assert_msg(fabs(scaled - (double)j.o[r]) <= 1e-5 * (double)j.o[r],
+                      "row %d: %g, not %g", (int)r, scaled, (double)j.o[r]);
+        ck_assert(k.lse[r] == j.lse[r] && j.o[r] > 0);
+    }
+    emulated_free(&e);
+    emulated_free(&large);
+    jitter_free(&j);
+    jitter_free(&k);
+}
+END_TEST
+
+/* Rows that do not see it are as if it were not there. */
+START_TEST(masked_infinity_has_no_part)
+{
+    static const int one[3] = { 0 };
+    struct emulated e;
+    struct assay_jitter j = jitter_new(&causal);
+    ck_assert_int_eq(scaled_jitter(one, INFINITE, &e, &j, NULL), ASSAY_OK);
+    for (int64_t r = 0; r < assay_problem_rows(&causal); r++)
+        if (r % causal.nq < causal.nq - 1)
+            ck_assert_msg(isfinite(j.o[r]) && isfinite(j.lse[r]), "row %d",
+                          (int)r);
+    emulated_free(&e);
+    jitter_free(&j);
+}
+END_TEST
+
+/* Noise of scores as large as binary32 holds leaves an average of V. What is
+ * beyond is refused: here Q and K are apart and a score is 0, but no such thing
+ * is known of what a kernel adds up. */
+START_TEST(overflow_is_refused)
+{
+    static const int large[] = { 64, 55, 0 }, larger[] = { 64, 100, 0 };
+    struct assay_error err = { 0 };
+    struct emulated e;
+    struct assay_jitter j = jitter_new(&causal);
+    ck_assert_int_eq(scaled_jitter(large, NORMAL, &e, &j, &err), ASSAY_OK);
+    for (int64_t r = 0; r < assay_problem_rows(&causal); r++)
+        ck_assert_msg(j.o[r] > 0 && j.o[r] < 1e3f && isfinite(j.lse[r]),
+                      "row %d: %g, %g", (int)r, (double)j.o[r],
+                      (double)j.lse[r]);
+    emulated_free(&e);
+    ck_assert_int_eq(scaled_jitter(larger, APART, &e, &j, &err), ASSAY_USAGE);
+    ck_assert_msg(strstr(err.text, "products of Q and K are up to") &&
+                      strstr(err.text, "e+49 nats, V up to 1"),
+                  "%s", err.text);
+    emulated_free(&e);
+    jitter_free(&j);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recipe jitter");
     TCase *c = tcase_create("jitter");
-    tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, jitter_changes_no_answer, 0,
                         ASSAY_RECIPES * ASSAY_SOFTMAXES);
     tcase_add_loop_test(c, boundaries_are_known, 0, 2);
     tcase_add_loop_test(c, accumulators_are_known, 0, 2);
+    tcase_add_test(c, large_v_has_a_jitter);
+    tcase_add_test(c, masked_infinity_has_no_part);
+    tcase_add_test(c, overflow_is_refused);
     tcase_add_loop_test(c, honest_kernels, 0,
                         2 * ASSAY_RECIPES * ASSAY_SOFTMAXES);
     tcase_add_loop_test(c, wrong_kernels, 0, 2 * ASSAY_RECIPES * 4);

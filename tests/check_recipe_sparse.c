@@ -307,7 +307,6 @@ int main(void)
 {
     Suite *suite = suite_create("sparse recipes");
     TCase *c = tcase_create("upstream");
-    tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, all_tiles_are_dense, 0, 2 * N_MHA);
     tcase_add_loop_test(c, lists_are_followed, 0, 2 * N_MHA);
     tcase_add_loop_test(c, lse_as_measured, 0, 3);

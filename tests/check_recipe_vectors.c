@@ -193,7 +193,6 @@ int main(void)
     }
     Suite *suite = suite_create("recipe vectors");
     TCase *tc = tcase_create("vectors");
-    tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, nominal, 0, N_FILES);
     tcase_add_test(tc, gfx950);
     suite_add_tcase(suite, tc);

@@ -294,7 +294,6 @@ int main(void)
 {
     Suite *suite = suite_create("rotate");
     TCase *c = tcase_create("rotate");
-    tcase_set_timeout(c, 60);
     tcase_add_test(c, four_channels);
     tcase_add_loop_test(c, is_the_matrix, 0, 13);
     tcase_add_loop_test(c, integers_are_exact, 0, 13);

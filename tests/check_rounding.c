@@ -304,7 +304,6 @@ int main(void)
 {
     Suite *suite = suite_create("rounding");
     TCase *c = tcase_create("brute force");
-    tcase_set_timeout(c, 300);
     tcase_add_loop_test(c, bf16_inputs, 0, ASSAY_FORMATS);
     tcase_add_loop_test(c, midpoints, 0, ASSAY_FORMATS);
     tcase_add_loop_test(c, strided_patterns, 0, ASSAY_FORMATS);
@@ -313,7 +312,6 @@ int main(void)
     tcase_add_loop_test(c, lengths_and_offsets, 0, ASSAY_FORMATS);
     suite_add_tcase(suite, c);
     c = tcase_create("properties");
-    tcase_set_timeout(c, 300);
     tcase_add_loop_test(c, rounding_is_near, 0, ASSAY_FORMATS);
 #ifdef __FLT16_MAX__
     tcase_add_test(c, f16_as_the_compiler);

@@ -445,7 +445,6 @@ int main(void)
 {
     Suite *suite = suite_create("scale rules");
     TCase *c = tcase_create("rules");
-    tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, every_amax, 0, N_ELEMENTS);
     tcase_add_test(c, rows);
     tcase_add_test(c, x_to_e8m0);

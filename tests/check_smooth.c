@@ -496,7 +496,6 @@ int main(void)
 {
     Suite *suite = suite_create("smooth");
     TCase *c = tcase_create("smooth");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, strides, 0, (int)(sizeof samples / sizeof *samples));
     tcase_add_test(c, means_and_ratios);
     tcase_add_loop_test(c, noise_never_opens, 0, 4);

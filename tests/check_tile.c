@@ -521,7 +521,6 @@ int main(void)
     suite_add_tcase(suite, c);
 
     c = tcase_create("bytes");
-    tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, every_byte, 0, ASSAY_TILES);
     suite_add_tcase(suite, c);
     return assay_check_main(suite);

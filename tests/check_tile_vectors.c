@@ -316,7 +316,6 @@ int main(void)
     }
     Suite *suite = suite_create("tile vectors");
     TCase *c = tcase_create("vectors");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, k_tiles, 0, N_FILES);
     tcase_add_loop_test(c, v_comes_back, 0, N_FILES * N_V_CASES);
     tcase_add_loop_test(c, v_from_words, 0, N_FILES * N_V_CASES);

@@ -473,7 +473,6 @@ int main(void)
 {
     Suite *suite = suite_create("transport");
     TCase *c = tcase_create("transport");
-    tcase_set_timeout(c, 60);
     tcase_add_test(c, codec_rows);
     tcase_add_test(c, profile_rows);
     tcase_add_test(c, what_is_refused);

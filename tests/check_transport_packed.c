@@ -656,7 +656,6 @@ int main(void)
 {
     Suite *suite = suite_create("transport_packed");
     TCase *c = tcase_create("packed");
-    tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, profiles, 0, ASSAY_TRANSPORT_PROFILES);
     tcase_add_test(c, other_settings);
     tcase_add_test(c, where_rotated_matters);

@@ -51,3 +51,9 @@ golden_tests = tests/reproduce.test tests/badinput.test tests/cast.test \
 	tests/html.test
 TESTS += $(golden_tests)
 EXTRA_DIST += $(golden_tests) tests/common.sh
+
+check_programs_golden += tests/check_text
+tests_check_text_SOURCES = tests/check_text.c tests/check_assay.c
+tests_check_text_CPPFLAGS = $(tests_cppflags)
+tests_check_text_CFLAGS = $(tests_cflags)
+tests_check_text_LDADD = $(tests_golden)

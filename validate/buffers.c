@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "validate/buffers.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "assay/memory.h"
 #include "golden/child.h"
@@ -40,8 +43,10 @@ static void size_inputs(struct buffers *b, const struct assay_case *c,
 
 static void fill_poison(struct buffers *b)
 {
-    unsigned char *o = b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
-    unsigned char *lse = b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
+    unsigned char *o =
+        b->image + b->list[BUFFER_O].offset + b->list[BUFFER_O].head;
+    unsigned char *lse =
+        b->image + b->list[BUFFER_LSE].offset + b->list[BUFFER_LSE].head;
     /* o is 2 or 4 bytes wide; the 32-bit poison is the 16-bit one twice */
     for (size_t i = 0; i + 2 <= b->list[BUFFER_O].bytes; i += 2)
         memcpy(o + i, &b->poison16, 2);
@@ -49,14 +54,49 @@ static void fill_poison(struct buffers *b)
         memcpy(lse + i, &b->poison32, 4);
 }
 
+/* Guards around a buffer; with it they are whole pages. */
+static void place(struct buffer *f, enum buffer_edge edge)
+{
+    f->head = edge == EDGE_START ? 0 : GUARD_BYTES;
+    f->tail = guard_tail(f->bytes);
+    if (edge == EDGE_END) {
+        f->tail = -f->bytes % BUFFER_ALIGN;
+        f->head = guard_tail(f->bytes + f->tail);
+    }
+}
+
+static size_t whole(const struct buffer *f)
+{
+    return f->head + f->bytes + f->tail;
+}
+
+bool buffers_map(struct buffers *b)
+{
+    void *image = mmap(NULL, b->image_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                       b->file, 0);
+    b->image = image == MAP_FAILED ? NULL : image;
+    return b->image;
+}
+
+static enum assay_status make_image(struct buffers *b, struct assay_error *err)
+{
+    if (b->file < 0)
+        return child_share(b->image_bytes, &b->image, err);
+    if (ftruncate(b->file, (off_t)b->image_bytes) == 0 && buffers_map(b))
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_MEMORY, "no shared memory: %zu bytes: %s",
+                      b->image_bytes, strerror(errno));
+}
+
 enum assay_status buffers_new(const struct assay_case *c,
                               const struct assay_answer *answer,
-                              enum assay_kernel_input input, unsigned number,
+                              enum assay_kernel_input input,
+                              enum buffer_edge edge, unsigned number, int file,
                               struct buffers *out, struct assay_error *err)
 {
     const struct assay_problem *p = &c->problem;
     const struct assay_format *o = assay_format_get(answer->recipe->out_format);
-    *out = (struct buffers){ 0 };
+    *out = (struct buffers){ .file = file };
     size_inputs(out, c, answer, input);
     if (input == ASSAY_KERNEL_PACKED)
         out->lse_shift = answer->payloads.lse_shift;
@@ -70,17 +110,17 @@ enum assay_status buffers_new(const struct assay_case *c,
     for (int i = 0; i < BUFFERS; i++) {
         struct buffer *f = &out->list[i];
         f->offset = out->image_bytes;
-        f->tail = guard_tail(f->bytes);
-        out->image_bytes += GUARD_BYTES + f->bytes + f->tail;
+        place(f, f->content ? edge : EDGE_BANDS);
+        out->image_bytes += whole(f);
     }
-    enum assay_status st = child_share(out->image_bytes, &out->image, err);
+    enum assay_status st = make_image(out, err);
     if (st != ASSAY_OK)
         return st;
     /* a NaN pattern too: what is read past an end and used shows */
     memset(out->image, GUARD_BYTE, out->image_bytes);
     for (int i = 0; i < BUFFERS; i++)
         if (out->list[i].content)
-            memcpy(out->image + out->list[i].offset + GUARD_BYTES,
+            memcpy(out->image + out->list[i].offset + out->list[i].head,
                    out->list[i].content, out->list[i].bytes);
     fill_poison(out);
     return ASSAY_OK;
@@ -91,34 +131,52 @@ void buffers_free(struct buffers *b)
     child_unshare(b->image, b->image_bytes);
 }
 
-bool buffers_to_device(const struct buffers *b, const struct device *device,
+bool buffers_to_device(const struct buffers *b, struct device *device,
                        void *at[BUFFERS])
 {
+    memset(at, 0, BUFFERS * sizeof *at);
     for (int i = 0; i < BUFFERS; i++) {
         const struct buffer *f = &b->list[i];
         bool there = f->content || i == BUFFER_O || i == BUFFER_LSE;
-        at[i] = NULL;
         if (!there)
             continue;
-        size_t all = GUARD_BYTES + f->bytes + f->tail;
-        char *memory = device->alloc(all);
-        if (!memory || !device->to_device(memory, b->image + f->offset, all))
+        char *memory = device->calls->alloc(device, whole(f));
+        if (!memory || !device->calls->to_device(
+                           device, memory, b->image + f->offset, whole(f)))
             return false;
-        at[i] = memory + GUARD_BYTES;
+        at[i] = memory + f->head;
     }
     return true;
 }
 
-bool buffers_from_device(const struct buffers *b, const struct device *device,
-                         void *const at[BUFFERS])
+void buffers_release(const struct buffers *b, struct device *device,
+                     void *const at[BUFFERS])
 {
     for (int i = 0; i < BUFFERS; i++)
-        if (at[i] && !device->from_device(b->image + b->list[i].offset,
-                                          (char *)at[i] - GUARD_BYTES,
-                                          GUARD_BYTES + b->list[i].bytes +
-                                              b->list[i].tail))
+        if (at[i])
+            device->calls->release(device, (char *)at[i] - b->list[i].head,
+                                   whole(&b->list[i]));
+}
+
+bool buffers_from_device(const struct buffers *b, struct device *device,
+                         void *const at[BUFFERS])
+{
+    for (int i = 0; i < BUFFERS; i++) {
+        const struct buffer *f = &b->list[i];
+        if (at[i] &&
+            !device->calls->from_device(device, b->image + f->offset,
+                                        (char *)at[i] - f->head, whole(f)))
             return false;
+    }
     return true;
+}
+
+const char *buffer_name(enum buffer_id id)
+{
+    static const char *const names[BUFFERS] = {
+        "q", "k", "v", "q's scale", "k's scale", "v's scale", "o", "lse"
+    };
+    return names[id];
 }
 
 static int64_t changed(const unsigned char *bytes, size_t n, unsigned char was)
@@ -146,14 +204,14 @@ static void check_edges(const struct buffers *b, struct candidate *out)
         const unsigned char *at = b->image + f->offset;
         const unsigned char *was = f->content;
         for (int side = 0; side < 2; side++) {
-            int64_t n = changed(at + (side ? GUARD_BYTES + f->bytes : 0),
-                                side ? f->tail : GUARD_BYTES, GUARD_BYTE);
+            int64_t n = changed(at + (side ? f->head + f->bytes : 0),
+                                side ? f->tail : f->head, GUARD_BYTE);
             if (n > 0 && out->guard_bytes == 0)
                 out->guard_where = sides[i][side];
             out->guard_bytes += n;
         }
         for (size_t j = 0; was && j < f->bytes; j++)
-            out->input_bytes += at[GUARD_BYTES + j] != was[j];
+            out->input_bytes += at[f->head + j] != was[j];
     }
 }
 
@@ -161,9 +219,10 @@ static void count_unwritten(const struct buffers *b,
                             const struct assay_problem *p, size_t word,
                             double *heads, struct candidate *out)
 {
-    const unsigned char *o = b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
+    const unsigned char *o =
+        b->image + b->list[BUFFER_O].offset + b->list[BUFFER_O].head;
     const unsigned char *lse =
-        b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
+        b->image + b->list[BUFFER_LSE].offset + b->list[BUFFER_LSE].head;
     out->unwritten_at = (struct assay_place){ -1, -1, -1, -1 };
     for (int64_t r = 0; r < assay_problem_rows(p); r++) {
         struct assay_place at = assay_row_place(p, r);
@@ -187,9 +246,10 @@ enum assay_status buffers_collect(const struct buffers *b,
                                   struct assay_error *err)
 {
     const int64_t n = assay_problem_o_elems(p), rows = assay_problem_rows(p);
-    const void *o_words = b->image + b->list[BUFFER_O].offset + GUARD_BYTES;
+    const void *o_words =
+        b->image + b->list[BUFFER_O].offset + b->list[BUFFER_O].head;
     const unsigned char *lse_words =
-        b->image + b->list[BUFFER_LSE].offset + GUARD_BYTES;
+        b->image + b->list[BUFFER_LSE].offset + b->list[BUFFER_LSE].head;
     float *o = NULL;
     double *lse = NULL, *unwritten = NULL;
     *out = (struct candidate){ 0 };

@@ -19,6 +19,19 @@ static inline size_t guard_tail(size_t n)
     return GUARD_BYTES + (GUARD_BYTES - n % GUARD_BYTES);
 }
 
+/* What inputs lie against. Where host memory ends nothing is mapped, so that a
+ * read of one byte too many faults. Pointers stay aligned to BUFFER_ALIGN, as
+ * vector loads want them: up to 15 bytes of guard remain behind an input whose
+ * size is no multiple of that. Outputs always lie between bands, so that what
+ * is written beside them is counted and the rest is judged. */
+enum buffer_edge {
+    EDGE_BANDS, /* guard bands on both sides */
+    EDGE_END,   /* the end of an input is that of its memory */
+    EDGE_START  /* the same of its beginning */
+};
+
+enum { BUFFER_ALIGN = 16 };
+
 enum buffer_id {
     BUFFER_Q,
     BUFFER_K,
@@ -34,7 +47,7 @@ enum buffer_id {
 struct buffer {
     size_t bytes;        /* without guards; 0: not there */
     const void *content; /* the parent's; NULL for an output */
-    size_t tail;         /* of the guard behind it: to the end of a page */
+    size_t head, tail;   /* bytes of the guards before and behind it */
     size_t offset;       /* of the first guard in the shared image */
 };
 
@@ -42,6 +55,8 @@ struct buffers {
     struct buffer list[BUFFERS];
     size_t image_bytes;
     unsigned char *image; /* shared: guard, buffer, guard, one after another */
+    int file;             /* that holds the image for a child that is there
+                             already; -1: none */
     uint16_t poison16;
     uint32_t poison32;
     const float
@@ -49,21 +64,30 @@ struct buffers {
 };
 
 /* Sizes from case, recipe and input kind; makes the shared image, guards and
- * poison filled in. */
+ * poison filled in: in `file`, which gets its size, or, where that is -1, in
+ * memory for children to come. */
 enum assay_status buffers_new(const struct assay_case *c,
                               const struct assay_answer *answer,
-                              enum assay_kernel_input input, unsigned number,
+                              enum assay_kernel_input input,
+                              enum buffer_edge edge, unsigned number, int file,
                               struct buffers *out, struct assay_error *err);
 void buffers_free(struct buffers *b);
 
-/* In the child: copies everything to the device; *at gets each buffer's
- * device address, NULL where there is none. False: no memory or a failed
- * copy. */
-bool buffers_to_device(const struct buffers *b, const struct device *device,
+/* In the child: maps an image that is in a file. */
+bool buffers_map(struct buffers *b);
+/* In the child: memory for everything and copies; *at gets each buffer's
+ * device address, NULL where there is none. False: the device says why. */
+bool buffers_to_device(const struct buffers *b, struct device *device,
                        void *at[BUFFERS]);
+/* In the child: gives the device's memory back. */
+void buffers_release(const struct buffers *b, struct device *device,
+                     void *const at[BUFFERS]);
 /* In the child: brings everything back into the image. */
-bool buffers_from_device(const struct buffers *b, const struct device *device,
+bool buffers_from_device(const struct buffers *b, struct device *device,
                          void *const at[BUFFERS]);
+
+/* "q", "q's scale", ... */
+const char *buffer_name(enum buffer_id id);
 
 /* In the parent: what the kernel changed, wrote and left out. What the K mean
  * took off the LSE of packed payloads is put back, as the caller of such a

@@ -10,6 +10,7 @@
 
 #include "golden/plot.h"
 #include "golden/provenance.h"
+#include "validate/alike.h"
 #include "validate/compare_report.h"
 
 struct page {
@@ -40,25 +41,33 @@ static bool has_ratio(const struct compared *c, int figure)
     return !isnan(ratio_of(c, figure));
 }
 
+/* Pairs that have a ratio of a figure. */
+struct ratios {
+    const struct comparison *c;
+    int figure;
+};
+
+static const struct assay_recipe *recipe_of(const void *ratios, size_t i)
+{
+    const struct ratios *of = ratios;
+    const struct compared *pair = &of->c->pairs[i];
+    return has_ratio(pair, of->figure) ? compared_result(pair)->recipe : NULL;
+}
+
 /* A group for each recipe, in the order of pairs; values have room for all
  * pairs. How many. */
 static size_t by_recipe(const struct comparison *c, int figure,
                         struct plot_group *groups, double *values)
 {
+    const struct ratios all = { c, figure };
     size_t n = 0;
     for (size_t i = 0; i < c->count; i++) {
-        const struct assay_recipe *recipe =
-            compared_result(&c->pairs[i])->recipe;
-        bool told = !has_ratio(&c->pairs[i], figure);
-        for (size_t j = 0; j < i; j++)
-            told |= has_ratio(&c->pairs[j], figure) &&
-                    compared_result(&c->pairs[j])->recipe == recipe;
-        if (told)
+        const struct assay_recipe *recipe = recipe_of(&all, i);
+        if (!alike_is_first(recipe_of, &all, i))
             continue;
         groups[n] = (struct plot_group){ recipe->name, values, 0 };
         for (size_t j = i; j < c->count; j++)
-            if (has_ratio(&c->pairs[j], figure) &&
-                compared_result(&c->pairs[j])->recipe == recipe)
+            if (recipe_of(&all, j) == recipe)
                 values[groups[n].n++] = ratio_of(&c->pairs[j], figure);
         values += groups[n++].n;
     }

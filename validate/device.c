@@ -1,62 +1,82 @@
 /* SPDX-License-Identifier: MIT */
 #include "validate/device.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-/* Wide unmapped gaps on both sides turn a wild access into a crash; the guard
- * bands inside catch what falls short of them. `bytes` is whole pages. */
-static void *host_alloc(size_t bytes)
-{
-    const size_t gap = (size_t)16 << 20;
-    size_t size;
-    if (__builtin_add_overflow(bytes, 2 * gap, &size))
-        return NULL;
-    char *all = mmap(NULL, size, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (all == MAP_FAILED)
-        return NULL;
-    if (bytes > 0 && mprotect(all + gap, bytes, PROT_READ | PROT_WRITE) != 0)
-        return NULL;
-    return all + gap;
-}
+#include "validate/gpu_runtime.h"
 
-static bool host_fill(void *at, int byte, size_t bytes)
-{
-    memset(at, byte, bytes);
-    return true;
-}
-
-static bool host_copy(void *to, const void *from, size_t bytes)
-{
-    memcpy(to, from, bytes);
-    return true;
-}
-
-static bool host_wait(void)
-{
-    return true;
-}
-
-static const struct device devices[] = {
-    { ASSAY_KERNEL_HOST, "host", host_alloc, host_fill, host_copy, host_copy,
-      host_wait },
+static const struct row {
+    const char *name, *module;
+} rows[] = {
+#define ASSAY_DEVICE(id, name, module) [ASSAY_KERNEL_##id] = { name, module },
+#include "validate/device.def"
+#undef ASSAY_DEVICE
 };
 
-const struct device *device_find(enum assay_kernel_device kind)
+_Static_assert(sizeof rows / sizeof *rows == DEVICE_KINDS,
+               "as many as rows of device.def");
+
+static bool is_known(enum assay_kernel_device kind)
 {
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-        if (devices[i].kind == kind)
-            return &devices[i];
-    return NULL;
+    return (int)kind >= 0 && (int)kind < DEVICE_KINDS;
 }
 
 const char *device_name(enum assay_kernel_device kind)
 {
-    switch (kind) {
-    case ASSAY_KERNEL_HOST: return "host";
-    case ASSAY_KERNEL_HIP: return "hip";
-    case ASSAY_KERNEL_CUDA: return "cuda";
+    return is_known(kind) ? rows[kind].name : "unknown";
+}
+
+const char *device_module(enum assay_kernel_device kind)
+{
+    return rows[is_known(kind) ? kind : ASSAY_KERNEL_HOST].module;
+}
+
+bool device_parse(const char *text, enum assay_kernel_device *kind, int *index)
+{
+    const size_t n = strcspn(text, ":");
+    char *end = "";
+    long number = 0;
+    if (text[n] && (text[n + 1] < '0' || text[n + 1] > '9'))
+        return false;
+    if (text[n])
+        number = strtol(text + n + 1, &end, 10);
+    if (*end || number > 4095)
+        return false;
+    for (int k = 0; k < DEVICE_KINDS; k++)
+        if (strlen(rows[k].name) == n && strncmp(rows[k].name, text, n) == 0) {
+            *kind = (enum assay_kernel_device)k;
+            *index = (int)number;
+            return true;
+        }
+    return false;
+}
+
+bool device_load(enum assay_kernel_device kind, struct device *d)
+{
+    *d = (struct device){ .kind = kind, .calls = &device_host };
+    if (kind == ASSAY_KERNEL_HOST)
+        return true;
+    if (!is_known(kind)) {
+        snprintf(d->said, sizeof d->said,
+                 "device kind %d is not known to this program", (int)kind);
+        return false;
     }
-    return "unknown";
+    d->calls = &device_gpu;
+    d->gpu = gpu_runtime_load(kind, d->said, sizeof d->said);
+    return d->gpu != NULL;
+}
+
+bool device_open(enum assay_kernel_device kind, int index, struct device *d)
+{
+    int count;
+    if (!device_load(kind, d) || !d->calls->count(d, &count))
+        return false;
+    d->index = index;
+    if (index >= 0 && index < count)
+        return d->calls->open(d);
+    snprintf(d->said, sizeof d->said, "there is no %s:%d, the last is %s:%d",
+             device_name(kind), index, device_name(kind), count - 1);
+    return false;
 }

@@ -245,6 +245,7 @@ static void score_row(struct looking *l, struct doctor_row *f,
         form->kind == ASSAY_KIND_ONLINE || f->keys < form->key_tile
             ? f->keys
             : form->key_tile;
+    scores->folded_by = NAN;
     scores->q = q;
     scores->k = l->k + k;
     if (doctor_rounds_again(l->in))

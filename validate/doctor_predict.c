@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "golden/text.h"
+#include "validate/dot.h"
+#include "validate/rescale.h"
+
 enum kind {
     KIND_CLASS,
     KIND_LSE,
@@ -18,6 +22,7 @@ enum kind {
     KIND_SCORES,
     KIND_SCALED,
     KIND_KEYS,
+    KIND_STALE,
     KIND_PLACE,
     KIND_FITTED
 };
@@ -82,6 +87,10 @@ static bool can_try(const struct doctor_input *in, enum cause cause)
     case KIND_SCORES:
     case KIND_SCALED:
     case KIND_KEYS: return doctor_has_scores(in);
+    case KIND_STALE:
+        return doctor_has_scores(in) &&
+               assay_softmax_get(in->recipe->softmax)->kind ==
+                   ASSAY_KIND_ONLINE;
     default: return true;
     }
 }
@@ -100,7 +109,7 @@ add(struct list *list, enum cause cause, double v, const char *what, ...)
     struct hypothesis *h = &list->at[list->n++];
     *h = (struct hypothesis){ .cause = cause, .v = v };
     va_start(args, what);
-    vsnprintf(h->what, sizeof h->what, what, args);
+    text_print_args(h->what, sizeof h->what, what, args);
     va_end(args);
 }
 
@@ -136,11 +145,11 @@ static void add_padding(struct list *list, const struct assay_problem *p)
     }
 }
 
-static void add_numbers(struct list *list, enum cause cause, const int *from,
-                        int n)
+static void add_numbers(struct list *list, enum cause cause,
+                        const int64_t *from, size_t n)
 {
-    for (int i = 0; i < n; i++)
-        add(list, cause, from[i], "%d", from[i]);
+    for (size_t i = 0; i < n; i++)
+        add(list, cause, (double)from[i], "%lld", (long long)from[i]);
 }
 
 /* The numbers that are tried in a cause's formula. */
@@ -148,9 +157,10 @@ static void add_variants(struct list *list, enum cause cause,
                          const struct doctor_input *in,
                          const struct doctor_fit *fit)
 {
-    static const int widths[] = { 16,  32,  48,  64,  72,  80, 96,
-                                  112, 128, 192, 256, 512, 576 };
-    static const int tiles[] = { 16, 32, 64, 128, 256 };
+    static const int64_t widths[] = { 16,  32,  48,  64,  72,  80, 96,
+                                      112, 128, 192, 256, 512, 576 };
+    static const int64_t tiles[] = { 16, 32, 64, 128, 256 },
+                         stale[] = RESCALE_TILES;
     switch (cause) {
     case CAUSE_ROUNDED:
         add(list, cause, ASSAY_BF16, "bf16");
@@ -162,6 +172,9 @@ static void add_variants(struct list *list, enum cause cause,
         break;
     case CAUSE_TILE_LESS:
         add_numbers(list, cause, tiles, sizeof tiles / sizeof *tiles);
+        break;
+    case CAUSE_RESCALE:
+        add_numbers(list, cause, stale, sizeof stale / sizeof *stale);
         break;
     case CAUSE_PADDING: add_padding(list, in->p); break;
     case CAUSE_OFFSET:
@@ -235,13 +248,8 @@ bool doctor_can_fold(const struct doctor_input *in)
 void doctor_score(const struct assay_problem *p, const float *q, const float *k,
                   double by, int64_t keys, double *s)
 {
-    for (int64_t j = 0; j < keys; j++) {
-        const float *kj = k + j * p->hk * p->dk;
-        double dot = 0;
-        for (int64_t c = 0; c < p->dk; c++)
-            dot += (double)q[c] * kj[c];
-        s[j] = by * dot;
-    }
+    for (int64_t j = 0; j < keys; j++)
+        s[j] = by * dot(p->dk, q, k + j * p->hk * p->dk);
 }
 
 /* Q's values after the scale is folded in and they are quantized. */
@@ -313,7 +321,7 @@ static const double OTHER_SCALE = 1e-3;
 static struct guess guess_scaled(const struct doctor_input *in,
                                  const struct hypothesis *h,
                                  const struct doctor_row *f,
-                                 const struct doctor_scores *scores)
+                                 struct doctor_scores *scores)
 {
     const double by = formula(h->cause, in->p, f, h->v),
                  more = fabs(by) > 1 ? fabs(by) : 1,
@@ -331,11 +339,17 @@ static struct guess guess_scaled(const struct doctor_input *in,
     if (!h->folded)
         return g;
     if (fabs(f->c - g.value) >
-            FOLD_FAR * more * fabs(f->e - f->x) + fabs(f->c - f->e) ||
-        !doctor_score_folded(in, by * in->p->softmax_scale, f->keys, scores,
-                             scores->work))
+        FOLD_FAR * more * fabs(f->e - f->x) + fabs(f->c - f->e))
         return (struct guess){ NAN, 0 };
-    g.value = assay_logsumexp(f->keys, scores->work) + shift;
+    if (by != scores->folded_by) {
+        scores->folded_by = by;
+        scores->folded_lse =
+            doctor_score_folded(in, by * in->p->softmax_scale, f->keys, scores,
+                                scores->work)
+                ? assay_logsumexp(f->keys, scores->work)
+                : NAN;
+    }
+    g.value = scores->folded_lse + shift;
     return g;
 }
 
@@ -346,6 +360,17 @@ static struct guess guess_keys(double keys, const struct doctor_row *f,
         return (struct guess){ NAN, 0 };
     return (struct guess){ f->e + assay_logsumexp((int64_t)keys, s) - f->all,
                            f->noise };
+}
+
+static struct guess guess_stale(double tile, const struct doctor_row *f,
+                                const struct doctor_scores *scores)
+{
+    rescale_lifts((int64_t)tile, f->keys, scores->s, scores->work);
+    for (int64_t j = 0; j < f->keys; j++)
+        scores->work[j] += scores->s[j];
+    return (struct guess){
+        f->e + assay_logsumexp(f->keys, scores->work) - f->all, f->noise
+    };
 }
 
 /* The LSE of another row has that row's own jitter. */
@@ -378,7 +403,7 @@ static const double WORD_EPSILON = 0x1p-7;
 struct guess doctor_guess(const struct doctor_input *in,
                           const struct hypothesis *h,
                           const struct doctor_row *f,
-                          const struct doctor_scores *scores)
+                          struct doctor_scores *scores)
 {
     const double value =
         kinds[h->cause] == KIND_SCALED ? 0 : formula(h->cause, in->p, f, h->v);
@@ -389,6 +414,7 @@ struct guess doctor_guess(const struct doctor_input *in,
     case KIND_SCORES: return (struct guess){ value + f->shift, 0 };
     case KIND_SCALED: return guess_scaled(in, h, f, scores);
     case KIND_KEYS: return guess_keys(value, f, scores->s);
+    case KIND_STALE: return guess_stale(value, f, scores);
     case KIND_PLACE: return guess_place(in, value);
     default: return (struct guess){ value, 0 };
     }

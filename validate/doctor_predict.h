@@ -49,6 +49,7 @@ struct doctor_scores {
     int64_t q;
     const float *k;
     float *prepared;
+    double folded_by, folded_lse; /* what was folded into Q last; NAN: none */
 };
 
 /* Constants found from C; NAN: too few rows. */
@@ -85,7 +86,7 @@ void doctor_score(const struct assay_problem *p, const float *q, const float *k,
 struct guess doctor_guess(const struct doctor_input *in,
                           const struct hypothesis *h,
                           const struct doctor_row *f,
-                          const struct doctor_scores *scores);
+                          struct doctor_scores *scores);
 
 /* Of formulas: C where it is E rounded to format v, an enum assay_format_id,
  * else NAN; LSE with v more keys of score 0; the row at whose place row r

@@ -15,10 +15,10 @@ const struct driver_row *driver_get(enum driver_kind kind)
 }
 
 enum assay_status driver_open(enum driver_kind kind, const char *what,
-                              double timeout_s, struct driver *out,
-                              struct assay_error *err)
+                              const char *device, double timeout_s,
+                              struct driver *out, struct assay_error *err)
 {
-    *out = (struct driver){ .kind = kind };
+    *out = (struct driver){ .kind = kind, .device = device };
     return rows[kind].open(what, timeout_s, out, err);
 }
 

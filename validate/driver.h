@@ -39,7 +39,7 @@ struct driver_info {
     char path[4096];
     char name[64], build[256];
     enum assay_kernel_device device; /* of a module */
-    char where[64];                  /* device, for people */
+    char where[192];                 /* device, for people */
     size_t count;
     struct driver_kernel kernels[DRIVER_MAX_KERNELS];
 };
@@ -51,6 +51,8 @@ struct driver_run {
     const struct assay_answer *answer; /* payloads for packed input */
     double timeout_s;
     unsigned number; /* of the run; picks the poison */
+    bool at_start;   /* inputs lie against the beginning of their memory, not
+                        against its end, where the device can do that */
 };
 
 /* The set that a driver is opened for, and what was said on the command line
@@ -63,6 +65,7 @@ struct driver_binding {
 
 struct driver {
     enum driver_kind kind;
+    const char *device; /* as given ("cuda:1"), or NULL; before it is opened */
     struct driver_info *info; /* the driver's */
     /* Before anything runs, for a driver whose kernels hang on the set; or
      * NULL. What it has to say goes to stderr. */
@@ -88,8 +91,8 @@ const struct driver_row *driver_get(enum driver_kind kind);
 
 /* *out is the caller's to driver_close, also after a failure. */
 enum assay_status driver_open(enum driver_kind kind, const char *what,
-                              double timeout_s, struct driver *out,
-                              struct assay_error *err);
+                              const char *device, double timeout_s,
+                              struct driver *out, struct assay_error *err);
 void driver_close(struct driver *d);
 
 /* "raw", "packed", "saved" */

@@ -10,6 +10,7 @@
 #include "assay/operand.h"
 #include "assay/stage.h"
 #include "golden/term.h"
+#include "golden/text.h"
 #include "validate/doctor.h"
 #include "validate/explain_form.h"
 #include "validate/judge.h"
@@ -21,8 +22,9 @@ struct view {
     struct result of_o;        /* judged as if LSE were right */
     double *used_o, *used_lse; /* rows */
     int64_t heads_as_whole;
-    bool implies_lse; /* keys at fault, whose weights are in the LSE too */
-    float *q, *k, *v; /* that the emulation multiplied */
+    const char *implies_lse; /* keys at fault, whose weights are in the LSE
+                                too; or NULL */
+    float *q, *k, *v;        /* that the emulation multiplied */
 };
 
 static bool gate_fails_in(const struct result *r, enum gate gate, int64_t bh)
@@ -193,10 +195,14 @@ static enum assay_status keep_map(const struct locate_input *in,
     return ASSAY_OK;
 }
 
-static bool keys_imply_lse(const struct pattern *keys)
+static const char *keys_imply_lse(const struct pattern *keys)
 {
     return keys->id != PATTERN_NONE && keys->id != PATTERN_V_SHIFTED &&
-           keys->id != PATTERN_V_RANGE && keys->explained >= LOCATE_STATES;
+                   keys->id != PATTERN_V_RANGE &&
+                   keys->id != PATTERN_RESCALE_O &&
+                   keys->explained >= LOCATE_STATES
+               ? pattern_get(keys->id)->name
+               : NULL;
 }
 
 static enum assay_status look_where(struct view *v, struct explanation *e,
@@ -227,6 +233,55 @@ static enum assay_status look_where(struct view *v, struct explanation *e,
 
 /* ---- LSE ---- */
 
+/* Where the LSE is wrong, whatever O is. */
+static enum assay_status locate_lse(const struct view *v, struct location *out,
+                                    struct assay_error *err)
+{
+    const int64_t rows = assay_problem_rows(v->p);
+    double *right;
+    enum assay_status st =
+        assay_alloc("parts used", rows, sizeof *right, &right, err);
+    if (st != ASSAY_OK)
+        return st;
+    for (int64_t r = 0; r < rows; r++)
+        right[r] = 0;
+    const struct locate_input in = { .p = v->p,
+                                     .c = v->in->candidate->o,
+                                     .e = v->in->answer->o,
+                                     .used_o = right,
+                                     .used_lse = v->used_lse,
+                                     .softmax_scale = v->p->softmax_scale };
+    st = locate(&in, out, err);
+    assay_free(right);
+    return st;
+}
+
+/* No mistake of the whole LSE gives it: rows or heads with something in common
+ * are the cause that there is. */
+static enum assay_status tell_unexplained(const struct view *v,
+                                          const struct diagnosis *d,
+                                          struct explanation *e,
+                                          struct assay_error *err)
+{
+    static const enum pattern_kind kinds[] = { PATTERN_KIND_HEADS,
+                                               PATTERN_KIND_ROWS };
+    struct location where;
+    char place[192];
+    enum assay_status st = locate_lse(v, &where, err);
+    if (st != ASSAY_OK || !location_is_place(&where))
+        return st;
+    location_place(&where, place, sizeof place);
+    snprintf(e->lse, sizeof e->lse, "wrong in %s alone, by no known mistake",
+             place);
+    text_append(e->lse, sizeof e->lse, " (%" PRId64 " row%s, %.2g nats off)",
+                d->wrong, plural(d->wrong), d->was);
+    e->lse_cause[0] = '\0';
+    for (size_t i = 0; i < 2; i++)
+        text_append(e->lse_cause, sizeof e->lse_cause, "%s%s", i ? ", " : "",
+                    pattern_get(where.found[kinds[i]].id)->name);
+    return st;
+}
+
 static void tell_lse(const struct view *v, const struct diagnosis *d,
                      struct explanation *e)
 {
@@ -243,17 +298,18 @@ static void tell_lse(const struct view *v, const struct diagnosis *d,
         snprintf(e->lse_cause, sizeof e->lse_cause, "not written");
         snprintf(e->lse, sizeof e->lse, "not written in %" PRId64 " row%s",
                  unwritten, plural(unwritten));
-    } else if (d->cause == CAUSE_UNEXPLAINED && v->implies_lse && d->rows > 0)
-        snprintf(e->lse, sizeof e->lse,
-                 "may follow from that (%" PRId64 " row%s, %.2g nats off)",
-                 d->wrong, plural(d->wrong), d->was);
-    else if (d->cause != CAUSE_RIGHT)
+    } else if (d->cause == CAUSE_UNEXPLAINED && v->implies_lse && d->rows > 0) {
+        snprintf(e->lse_cause, sizeof e->lse_cause, "%s", v->implies_lse);
+        text_print(e->lse, sizeof e->lse,
+                   "may follow from that (%" PRId64 " row%s, %.2g nats off)",
+                   d->wrong, plural(d->wrong), d->was);
+    } else if (d->cause != CAUSE_RIGHT)
         snprintf(e->lse, sizeof e->lse, "%s", d->text);
     else if (heads)
-        snprintf(e->lse, sizeof e->lse,
-                 "each row is within its limit, a head's rows together are "
-                 "not: LSE is about %.6g times the right one %+.3g",
-                 d->slope, d->offset);
+        text_print(e->lse, sizeof e->lse,
+                   "each row is within its limit, a head's rows together are "
+                   "not: LSE is about %.6g times the right one %+.3g",
+                   d->slope, d->offset);
 }
 
 static enum assay_status look_at_lse(const struct view *v,
@@ -274,6 +330,9 @@ static enum assay_status look_at_lse(const struct view *v,
     if (st == ASSAY_OK &&
         (st = doctor_look(&in, 0, v->p->hq, &d, err)) == ASSAY_OK)
         tell_lse(v, &d, e);
+    if (st == ASSAY_OK && d.cause == CAUSE_UNEXPLAINED && !v->implies_lse &&
+        d.rows > 0)
+        st = tell_unexplained(v, &d, e, err);
     assay_inputs_free(&inputs);
     if (!has_shift)
         assay_free(answer.payloads.lse_shift);

@@ -33,7 +33,8 @@ static bool worth_trying(const struct explain_input *in)
     const struct assay_problem *p = &in->c->problem;
     const double work = (double)p->b * (double)p->hq * (double)p->nq *
                         (double)p->nk * (double)(p->dk + p->dv);
-    return in->result->verdict == VERDICT_WRONG && work <= MOST_WORK &&
+    return in->result->verdict == VERDICT_WRONG &&
+           in->result->gates[GATE_SCALE_BYTES].pass && work <= MOST_WORK &&
            2 * in->result->heads_failed >= in->result->heads;
 }
 
@@ -45,12 +46,15 @@ static enum assay_status try_form(const struct explain_input *in,
 {
     struct assay_answer answer = { 0 };
     struct result r = { .problem = in->c->problem, .recipe = recipe };
-    const struct yardstick against = { &in->c->problem, &answer, in->exact };
+    const struct yardstick against = { &in->c->problem, &answer, in->exact,
+                                       NULL };
+    struct candidate outputs = *in->candidate;
+    outputs.payloads = NULL; /* of the own form: V may be in another order */
     enum assay_status st =
         answers_recipe(recipe, &in->c->problem, inputs, NULL, &answer, err);
     if (st != ASSAY_OK)
         return st;
-    st = judge(&against, in->candidate, &r, err);
+    st = judge(&against, &outputs, &r, err);
     if (st == ASSAY_OK)
         *n = heads_fitting(&r);
     result_free(&r);

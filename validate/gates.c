@@ -10,6 +10,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "golden/text.h"
+#include "golden/term.h"
+
 static void mark(struct judging *j, enum gate gate, int64_t bh)
 {
     j->heads_gates[bh] |= 1u << gate;
@@ -36,7 +39,8 @@ void gate_note(struct judging *j, enum gate gate, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(j->gates[gate].note, sizeof j->gates[gate].note, format, args);
+    text_print_args(j->gates[gate].note, sizeof j->gates[gate].note, format,
+                    args);
     va_end(args);
 }
 
@@ -171,6 +175,33 @@ void gate_rule_DEAD_ROWS(struct judging *j)
             gate_note(j, GATE_DEAD_ROWS, "norm of O is %g, LSE is %g",
                       s->ce[r].norm_a, s->lse_c[r]);
     }
+}
+
+/* "k: 2 scales, 9 codes" of what differs; reasons have whole sentences */
+void gate_rule_SCALE_BYTES(struct judging *j)
+{
+    const struct scale_bytes *all = j->s->payload;
+    char text[sizeof j->gates->note] = "";
+    bool there = false;
+    double differ = 0;
+    for (int i = 0; i < ASSAY_INPUTS; i++) {
+        int told = 0;
+        there |= all[i].there;
+        differ += scale_bytes_differ(&all[i]);
+        for (int k = 0; k < BYTE_KINDS; k++) {
+            const struct byte_steps *b = &all[i].steps[k];
+            if (b->differ == 0)
+                continue;
+            if (told++ == 0)
+                text_append(text, sizeof text, "%s%s: ", text[0] ? "; " : "",
+                            assay_input_name((enum assay_input)i));
+            text_append(text, sizeof text, "%s%" PRId64 " %s%s",
+                        told > 1 ? ", " : "", b->differ,
+                        byte_kind_name((enum byte_kind)k), plural(b->differ));
+        }
+    }
+    if (there && gate_offer(j, GATE_SCALE_BYTES, differ, nowhere) && differ > 0)
+        gate_note(j, GATE_SCALE_BYTES, "%s", text);
 }
 
 /* Norms are compared, so that a head of zeros is judged like any other. What

@@ -20,6 +20,12 @@ static const struct shade {
 };
 enum { SHADES = sizeof shades / sizeof *shades };
 
+const char *heat_kind_name(enum heat_kind kind)
+{
+    return kind == HEAT_HEADS_BY_ROWS ? "heads-by-queries"
+                                      : "queries-by-channels";
+}
+
 enum heat_kind heat_kind_for(const struct location *location)
 {
     enum pattern_id id = location->found[PATTERN_KIND_CHANNELS].id;
@@ -99,11 +105,10 @@ static void fill(const struct locate_input *in, const struct heat *h,
     }
 }
 
-enum assay_status heat_make(const struct locate_input *in, enum heat_kind kind,
-                            int64_t rows, int64_t columns, struct heat *out,
-                            struct assay_error *err)
+enum assay_status heat_new(const struct assay_problem *p, enum heat_kind kind,
+                           int64_t rows, int64_t columns, struct heat *out,
+                           struct assay_error *err)
 {
-    const struct assay_problem *p = in->p;
     const int64_t heads = p->b * p->hq;
     struct heat h = { .kind = kind, .heads = p->hq };
     if (rows < 1 || columns < 1)
@@ -124,15 +129,24 @@ enum assay_status heat_make(const struct locate_input *in, enum heat_kind kind,
     }
     h.rows = (h.row_count + h.row_step - 1) / h.row_step;
     h.columns = (h.column_count + h.column_step - 1) / h.column_step;
-    enum assay_status st = assay_alloc("heat map", (h.rows + 1) * h.columns,
-                                       sizeof *h.value, &h.value, err);
-    if (st != ASSAY_OK)
-        return st;
-    for (int64_t i = 0; i < h.rows * h.columns; i++)
+    /* a row more, which heat_make() works in */
+    const int64_t cells = (h.rows + 1) * h.columns;
+    enum assay_status st =
+        assay_alloc("heat map", cells, sizeof *h.value, &h.value, err);
+    for (int64_t i = 0; st == ASSAY_OK && i < cells; i++)
         h.value[i] = 0;
-    fill(in, &h, h.value + h.rows * h.columns);
     *out = h;
-    return ASSAY_OK;
+    return st;
+}
+
+enum assay_status heat_make(const struct locate_input *in, enum heat_kind kind,
+                            int64_t rows, int64_t columns, struct heat *out,
+                            struct assay_error *err)
+{
+    const enum assay_status st = heat_new(in->p, kind, rows, columns, out, err);
+    if (st == ASSAY_OK)
+        fill(in, out, out->value + out->rows * out->columns);
+    return st;
 }
 
 void heat_narrow(struct heat *h, int64_t columns)

@@ -27,11 +27,19 @@ struct heat {
     double *value;
 };
 
+/* "heads-by-queries"; for reports. */
+const char *heat_kind_name(enum heat_kind kind);
+
 /* The kind that tells more: by channels where some channels alone are wrong. */
 enum heat_kind heat_kind_for(const struct location *location);
 
-/* At most `rows` by `columns` cells; steps of queries and channels are powers
- * of two. */
+/* The cells alone, all 0: at most `rows` by `columns`; steps of queries and
+ * channels are powers of two. Free with heat_free. */
+enum assay_status heat_new(const struct assay_problem *p, enum heat_kind kind,
+                           int64_t rows, int64_t columns, struct heat *out,
+                           struct assay_error *err);
+
+/* The same filled. */
 enum assay_status heat_make(const struct locate_input *in, enum heat_kind kind,
                             int64_t rows, int64_t columns, struct heat *out,
                             struct assay_error *err);

@@ -15,6 +15,7 @@
 #include "golden/verb.h"
 #include "validate/gates.h"
 #include "validate/picture.h"
+#include "validate/quarantine.h"
 
 static const struct verdict_row verdicts[] = {
 #define ASSAY_VERDICT(id, name, code) { name, code },
@@ -90,6 +91,9 @@ void result_free(struct result *r)
     r->why = NULL;
     picture_free(r->picture);
     r->picture = NULL;
+    quarantine_entry_free(r->recorded);
+    free(r->recorded);
+    r->recorded = NULL;
     free(r->case_name);
     assay_free(r->heads_gates);
     r->case_name = NULL;
@@ -115,6 +119,23 @@ static void place_text(struct assay_place at, char *text, size_t n)
                  at.h, at.i);
     else if (at.h >= 0)
         snprintf(text, n, " at batch %" PRId64 ", head %" PRId64, at.b, at.h);
+}
+
+/* What differs in payloads is the cause of what differs in O: it is told
+ * whichever gate gave the verdict. */
+static void tell_payloads(const struct sketch *s, const char *before,
+                          bool alone, struct result *out)
+{
+    if (alone)
+        out->reason[0] = '\0';
+    for (int i = 0; i < ASSAY_INPUTS; i++) {
+        if (scale_bytes_differ(&s->payload[i]) == 0)
+            continue;
+        text_append(out->reason, sizeof out->reason, "%s", before);
+        scale_bytes_tell(s->recipe, &s->problem, (enum assay_input)i,
+                         &s->payload[i], out->reason, sizeof out->reason);
+        before = "; ";
+    }
 }
 
 static enum verdict verdict_of(const struct sketch *s, enum gate gate)
@@ -146,10 +167,14 @@ static void conclude(const struct sketch *s, struct result *out)
                      gate_rows[g].name, place, gate->note);
         }
     }
+    if (told == GATE_SCALE_BYTES)
+        tell_payloads(s, "scale-bytes gate: ", true, out);
     for (int g = 0, n = 0; g < GATES; g++)
         if (!out->gates[g].pass && g != told)
             text_append(out->reason, sizeof out->reason, "%s%s",
                         n++ ? ", " : "; also fails: ", gate_rows[g].name);
+    if (!out->gates[GATE_SCALE_BYTES].pass && told != GATE_SCALE_BYTES)
+        tell_payloads(s, "; payloads: ", false, out);
     for (int64_t bh = 0; bh < out->heads; bh++)
         out->heads_failed += out->heads_gates[bh] != 0;
 }
@@ -158,7 +183,7 @@ static void conclude(const struct sketch *s, struct result *out)
  * another contract. */
 static void suspect_form(struct result *out)
 {
-    if (out->verdict == VERDICT_WRONG &&
+    if (out->verdict == VERDICT_WRONG && out->gates[GATE_SCALE_BYTES].pass &&
         out->total.lse_max < 0.5 * out->recipe_distance.lse_max &&
         out->total.rel_l2 <= out->recipe_distance.rel_l2 + 0.01)
         text_append(out->reason, sizeof out->reason,

@@ -1,29 +1,37 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += validate/libvalidate.la
 validate_libvalidate_la_SOURCES = \
-	validate/buffers.c validate/buffers.h validate/compare.c \
-	validate/compare.h validate/compare_figure.def \
-	validate/compare_html.c validate/compare_report.c \
-	validate/compare_report.h validate/device.c validate/device.h \
-	validate/doctor.c validate/doctor.def validate/doctor.h \
-	validate/doctor_offset.def validate/doctor_predict.c \
-	validate/doctor_predict.h validate/driver.c \
-	validate/driver.def validate/driver.h validate/driver_module.c \
-	validate/driver_outputs.c validate/output_name.c \
-	validate/output_name.h validate/outputs.h validate/outputs_bind.c \
+	validate/alike.c validate/alike.h validate/buffers.c \
+	validate/buffers.h validate/compare.c validate/compare.h \
+	validate/compare_figure.def validate/compare_html.c \
+	validate/compare_report.c validate/compare_report.h \
+	validate/device.c validate/device.def validate/device.h \
+	validate/device_gpu.c validate/device_host.c \
+	validate/device_list.c validate/device_list.h \
+	validate/device_peak.def validate/doctor.c validate/doctor.def \
+	validate/doctor.h validate/doctor_offset.def \
+	validate/doctor_predict.c validate/doctor_predict.h validate/dot.h \
+	validate/driver.c validate/driver.def validate/driver.h \
+	validate/driver_module.c validate/driver_outputs.c \
 	validate/edit.c validate/edit.h \
-	validate/explain.c validate/explain.h \
-	validate/explain_form.c validate/explain_form.h validate/gate.def \
-	validate/gates.c validate/gates.h validate/gates_rows.c \
-	validate/gates_twin.c validate/heat.c validate/heat.def \
+	validate/explain.c validate/explain.h validate/explain_form.c \
+	validate/explain_form.h validate/fault.c validate/fault.h \
+	validate/gate.def validate/gates.c validate/gates.h \
+	validate/gates_rows.c validate/gates_twin.c \
+	validate/gpu_attribute.def validate/gpu_call.def \
+	validate/gpu_library.def validate/gpu_runtime.c \
+	validate/gpu_runtime.h validate/heat.c validate/heat.def \
+	validate/output_name.c validate/output_name.h validate/outputs.h \
+	validate/outputs_bind.c \
 	validate/heat.h validate/judge.c validate/judge.h \
 	validate/likeness.def validate/limit_source.def validate/limits.c \
 	validate/limits.h validate/locate.c validate/locate.h \
 	validate/locate_channels.c validate/locate_key_sets.c \
 	validate/locate_keys.c validate/locate_keys.h \
-	validate/locate_rows.c validate/locate_scene.h \
-	validate/locate_values.c validate/locate_ways.c validate/module.c \
-	validate/module.h validate/mutate_output.c \
+	validate/locate_rescale.c validate/locate_rows.c \
+	validate/locate_scene.h validate/locate_values.c \
+	validate/locate_ways.c validate/module.c validate/module.h \
+	validate/mutate_output.c validate/mutate_payload.c \
 	validate/mutate_problem.c validate/mutation.c \
 	validate/mutation.def validate/mutation.h validate/pattern.def \
 	validate/picture.c validate/picture.h validate/prove.c \
@@ -35,13 +43,15 @@ validate_libvalidate_la_SOURCES = \
 	validate/report_draw.h validate/report_explain.c \
 	validate/report_explain.h validate/report_file.c \
 	validate/report_html.c validate/report_json.c \
-	validate/report_limits.c \
-	validate/report_junit.c validate/report_reasons.c \
-	validate/report_table.c validate/result.h validate/run_case.c \
-	validate/run_case.h validate/topics.c validate/topics.h \
-	validate/verb_compare.c validate/verb_judge.c \
-	validate/verb_prove.c validate/verb_validate.c \
-	validate/verdict.def
+	validate/report_junit.c validate/report_limits.c \
+	validate/report_reasons.c validate/report_table.c \
+	validate/rescale.c validate/rescale.h validate/result.h \
+	validate/run_case.c validate/run_case.h validate/show_run.c \
+	validate/show_run.h validate/task.c validate/task.h \
+	validate/topics.c validate/topics.h validate/verb_compare.c \
+	validate/verb_judge.c validate/verb_prove.c validate/verb_show.c \
+	validate/verb_validate.c validate/verdict.def validate/worker.c \
+	validate/worker.h
 validate_libvalidate_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DASSAY_MODULE_DIR='"$(moduledir)"'
 validate_libvalidate_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(XML_CFLAGS)

@@ -74,14 +74,38 @@ void pattern_text(const struct pattern *found, char *text, size_t n)
     text[used] = '\0';
 }
 
+static void append_to(char *text, size_t n, const struct pattern *found,
+                      const char *before)
+{
+    char more[256];
+    pattern_text(found, more, sizeof more);
+    if (*more)
+        text_append(text, n, "%s%s", before, more);
+}
+
 static void append_pattern(struct location *out, enum pattern_kind kind,
                            const char *before)
 {
-    const struct pattern *found = &out->found[kind];
-    char text[256];
-    pattern_text(found, text, sizeof text);
-    if (*text)
-        text_append(out->sentence, sizeof out->sentence, "%s%s", before, text);
+    append_to(out->sentence, sizeof out->sentence, &out->found[kind], before);
+}
+
+void location_place(const struct location *l, char *text, size_t n)
+{
+    *text = '\0';
+    append_to(text, n, &l->found[PATTERN_KIND_ROWS], "");
+    append_to(text, n, &l->found[PATTERN_KIND_HEADS], " in ");
+    if (l->batch >= 0)
+        text_append(text, n, " of batch %" PRId64, l->batch);
+}
+
+bool location_is_place(const struct location *l)
+{
+    const enum pattern_id rows = l->found[PATTERN_KIND_ROWS].id,
+                          heads = l->found[PATTERN_KIND_HEADS].id;
+    return (rows != PATTERN_NONE && rows != PATTERN_ROWS_ALL &&
+            rows != PATTERN_ROWS_MOST && rows != PATTERN_ROWS_SCATTERED) ||
+           (heads != PATTERN_NONE && heads != PATTERN_HEADS_ALL &&
+            heads != PATTERN_HEADS_SOME);
 }
 
 /* Heads of a wrong KV head, after the first, which the pattern names. */
@@ -142,11 +166,7 @@ static void compose(struct location *out)
         text_append(out->sentence, sizeof out->sentence, "no row fails");
         return;
     }
-    append_pattern(out, PATTERN_KIND_ROWS, "");
-    append_pattern(out, PATTERN_KIND_HEADS, " in ");
-    if (out->batch >= 0)
-        text_append(out->sentence, sizeof out->sentence, " of batch %" PRId64,
-                    out->batch);
+    location_place(out, out->sentence, sizeof out->sentence);
     append_pattern(out, PATTERN_KIND_CHANNELS, ", in ");
     append_cause(out, PATTERN_KIND_VALUES, ": ");
     append_cause(out, PATTERN_KIND_KEYS,

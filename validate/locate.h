@@ -115,6 +115,13 @@ struct location {
 enum assay_status locate(const struct locate_input *in, struct location *out,
                          struct assay_error *err);
 
+/* "row 5 in every head": the rows and heads that fail, into text[n]; which of
+ * all they are is said, so that it may be "every row in every head". */
+void location_place(const struct location *location, char *text, size_t n);
+/* Whether these are rows or heads that have something in common, not all or
+ * scattered ones. */
+bool location_is_place(const struct location *location);
+
 /* The sentence of one pattern into text[n]. */
 void pattern_text(const struct pattern *found, char *text, size_t n);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "assay/memory.h"
+#include "validate/dot.h"
 
 enum { MANY_KEYS = 16384, ROWS_OF_MANY = 4, FEW_ROWS = 4 };
 
@@ -45,10 +46,7 @@ void keys_score(const struct keys *k, struct assay_place at, int64_t kv,
         k->s->in->q + assay_row_offset(p->nq, p->hq, p->dk, at.b, at.i, at.h);
     for (int64_t j = 0; j < p->nk; j++) {
         const float *key = kv_row(k->s->in->k, p, p->dk, at.b, j, kv);
-        double sum = 0;
-        for (int64_t i = 0; i < p->dk; i++)
-            sum += (double)q[i] * key[i];
-        score[j] = k->s->in->softmax_scale * sum;
+        score[j] = k->s->in->softmax_scale * dot(p->dk, q, key);
     }
 }
 
@@ -80,6 +78,16 @@ double keys_answer(const struct keys *k, struct assay_place at, struct way way,
     for (int64_t c = 0; c < p->dv && sum > 0; c++)
         o[c] /= sum;
     return top + log(sum);
+}
+
+double keys_explained(const struct keys *k, const struct key_row *row,
+                      const double *change)
+{
+    double left = 0;
+    for (int64_t c = 0; c < k->p->dv; c++)
+        left += (row->d[c] - change[c]) * (row->d[c] - change[c]);
+    double part = 1 - left / row->dd;
+    return part > 0 ? part : 0; /* NaN explains nothing */
 }
 
 struct way keys_right_way(const struct keys *k, const struct key_row *row)

@@ -58,6 +58,10 @@ double keys_off(const struct keys *k, struct assay_place at);
 void keys_fill_row(const struct keys *k, struct assay_place at,
                    struct key_row *row);
 
+/* What a change of O [dv] explains of C - E, 0 to 1. */
+double keys_explained(const struct keys *k, const struct key_row *row,
+                      const double *change);
+
 struct way keys_right_way(const struct keys *k, const struct key_row *row);
 
 const float *keys_v(const struct keys *k, struct assay_place at, int64_t j,
@@ -70,6 +74,9 @@ void keys_offer(const struct keys *k, struct pattern *best,
 
 /* Offers what other ways to compute the rows explain. */
 void locate_ways(const struct keys *k, struct pattern *best);
+
+/* Offers what a softmax that forgets to rescale explains. */
+void locate_rescale(const struct keys *k, struct pattern *best);
 
 /* Names the heads that used a wrong KV head; the last row is overwritten. */
 void locate_kv_heads(struct keys *k, struct location *out);

@@ -11,24 +11,13 @@
 
 enum { KV_ROWS = 3, SCALE_STEPS = 12, LONGEST_TILE = 256 };
 
-/* What a change of O explains of C - E. */
-static double explained(const struct keys *k, const struct key_row *row,
-                        const double *change)
-{
-    double left = 0;
-    for (int64_t c = 0; c < k->p->dv; c++)
-        left += (row->d[c] - change[c]) * (row->d[c] - change[c]);
-    double part = 1 - left / row->dd;
-    return part > 0 ? part : 0; /* NaN explains nothing */
-}
-
 static double way_explains(const struct keys *k, const struct key_row *row,
                            struct way way)
 {
     keys_answer(k, row->at, way, k->change);
     for (int64_t c = 0; c < k->p->dv; c++)
         k->change[c] -= row->o[c];
-    return explained(k, row, k->change);
+    return keys_explained(k, row, k->change);
 }
 
 /* -- other numbers of keys -- */
@@ -227,7 +216,7 @@ static void guess_padding(const struct keys *k, struct pattern *best)
             double x = round(count) * exp(-row->lse);
             for (int64_t c = 0; c < k->p->dv; c++)
                 k->change[c] = -row->o[c] * x / (1 + x);
-            sum += explained(k, row, k->change);
+            sum += keys_explained(k, row, k->change);
         }
     if (round(count) >= 1 && count <= most)
         keys_offer(k, best,
@@ -328,4 +317,5 @@ void locate_ways(const struct keys *k, struct pattern *best)
     guess_v_shift(k, best);
     guess_scale(k, best);
     guess_kv_head(k, best);
+    locate_rescale(k, best);
 }

@@ -556,14 +556,13 @@ static void halves_free(struct halves *x)
     answer_free(&x->part[1]);
 }
 
-/* O of a row from the parts by weights. */
+/* O of a row from the parts by weights, over a sum of weights. */
 static void put_together(struct mutant *m, const struct halves *x, int64_t r,
-                         double w0, double w1)
+                         double w0, double w1, double sum)
 {
     const int64_t at = mutant_row(m, r);
     for (int64_t c = at; c < at + problem(m)->dv; c++)
-        m->o[c] =
-            (float)((w0 * x->part[0].o[c] + w1 * x->part[1].o[c]) / (w0 + w1));
+        m->o[c] = (float)((w0 * x->part[0].o[c] + w1 * x->part[1].o[c]) / sum);
 }
 
 /* Weights 2^LSE, or 1 each. */
@@ -578,7 +577,8 @@ static enum assay_status merge(struct mutant *m, double share, bool base_2,
         const double a = x.part[0].lse[r], b = x.part[1].lse[r];
         if (!isfinite(a) || !isfinite(b))
             continue; /* one part alone has the row */
-        put_together(m, &x, r, 1, base_2 ? exp((b - a) / M_LN2) : 1);
+        const double w = base_2 ? exp((b - a) / M_LN2) : 1;
+        put_together(m, &x, r, 1, w, 1 + w);
     }
     halves_free(&x);
     return st;
@@ -594,21 +594,27 @@ MUTATE(merge_mean)
     return merge(m, strength, false, err);
 }
 
-/* Where the maximum rises, sums of the first part are exp(m1 - m0) too large
- * beside those of the second. */
+enum forgotten { FORGET_O = 1, FORGET_SUM = 2 };
+
+/* Where the maximum rises, what is forgotten of the first part is exp(m1 - m0)
+ * too large beside that of the second. */
 static void forget_rescale(struct mutant *m, const struct halves *x,
-                           const struct halves *top, int64_t r)
+                           const struct halves *top, int what, int64_t r)
 {
     const double rise = top->part[1].lse[r] - top->part[0].lse[r];
     if (!(rise > 0) || !isfinite(rise))
         return;
-    const double a = x->part[0].lse[r] + rise, b = x->part[1].lse[r];
-    const double large = a > b ? a : b;
-    put_together(m, x, r, exp(a - large), exp(b - large));
-    m->lse[r] = large + log(exp(a - large) + exp(b - large));
+    const double a = x->part[0].lse[r], b = x->part[1].lse[r],
+                 large = a + rise > b ? a + rise : b, right = exp(a - large),
+                 stays = exp(a + rise - large),
+                 sum = (what & FORGET_SUM ? stays : right) + exp(b - large);
+    put_together(m, x, r, what & FORGET_O ? stays : right, exp(b - large), sum);
+    if (what & FORGET_SUM)
+        m->lse[r] = large + log(sum);
 }
 
-MUTATE(no_rescale)
+static enum assay_status without_rescale(struct mutant *m, double strength,
+                                         int what, struct assay_error *err)
 {
     struct halves x, top = { 0 };
     enum assay_status st = halves_new(m, strength, &x, err);
@@ -624,10 +630,25 @@ MUTATE(no_rescale)
     for (int64_t r = 0;
          st == ASSAY_OK && m->applies && r < assay_problem_rows(problem(m));
          r++)
-        forget_rescale(m, &x, &top, r);
+        forget_rescale(m, &x, &top, what, r);
     halves_free(&x);
     halves_free(&top);
     return st;
+}
+
+MUTATE(no_rescale)
+{
+    return without_rescale(m, strength, FORGET_O | FORGET_SUM, err);
+}
+
+MUTATE(no_rescale_o)
+{
+    return without_rescale(m, strength, FORGET_O, err);
+}
+
+MUTATE(no_rescale_sum)
+{
+    return without_rescale(m, strength, FORGET_SUM, err);
 }
 
 /* ---- another contract, and honest key tiles ---- */

@@ -52,6 +52,13 @@ void mutation_strength_text(const struct mutation *m, double strength,
              (int)n, m->unit);
 }
 
+void mutant_free(struct mutant *m)
+{
+    for (int i = 0; i < m->n_owned; i++)
+        assay_free(m->owned[i]);
+    m->n_owned = 0;
+}
+
 enum assay_status subject_begin(struct subject *s, struct assay_error *err)
 {
     const struct assay_payload *v = &s->e->payloads.v;

@@ -33,6 +33,8 @@ struct subject {
 enum assay_status subject_begin(struct subject *s, struct assay_error *err);
 void subject_free(struct subject *s);
 
+enum { MUTANT_ARRAYS = 4 };
+
 /* What a mutation makes. It begins as the emulated answer. */
 struct mutant {
     const struct subject *s;
@@ -40,9 +42,16 @@ struct mutant {
     double *lse;
     double *unwritten;     /* [b, hq], zeros; left.unwritten */
     struct candidate left; /* counts of bytes, elements, runs; not o and lse */
+    struct assay_payloads payloads; /* left.payloads, of the answer's arrays and
+                                       of these: */
+    void *owned[MUTANT_ARRAYS];
+    int n_owned;
     bool rounded;
     bool applies; /* false: this subject has nothing to mutate so */
 };
+
+/* Frees what a mutation allocated. */
+void mutant_free(struct mutant *m);
 
 struct mutation {
     const char *name;

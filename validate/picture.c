@@ -102,26 +102,6 @@ enum assay_status result_keep_picture(struct result *r, const struct sketch *s,
 
 /* ---- maps ---- */
 
-/* The least power of two in whose steps `count` fits `most`. */
-static int64_t power_step(int64_t count, int64_t most)
-{
-    int64_t step = 1;
-    while ((count + step - 1) / step > most)
-        step *= 2;
-    return step;
-}
-
-static enum assay_status map_new(struct picture_map *map,
-                                 struct assay_error *err)
-{
-    const size_t n = map->rows * map->columns;
-    enum assay_status st = assay_alloc("a map", (int64_t)n, sizeof *map->values,
-                                       &map->values, err);
-    for (size_t i = 0; st == ASSAY_OK && i < n; i++)
-        map->values[i] = 0; /* no part is used */
-    return st;
-}
-
 bool picture_any_fails(const struct picture *p)
 {
     for (size_t i = 0; i < p->rows; i++)
@@ -140,48 +120,25 @@ static double least_of(const struct picture *p)
     return 0;
 }
 
-static void add(double *cell, double used, double least)
-{
-    if (!(used <= least))
-        *cell = assay_worst(*cell, used);
-}
-
-enum assay_status picture_heads(const struct result *r, struct picture_map *out,
-                                struct assay_error *err)
+enum assay_status picture_heat(const struct result *r, enum heat_kind kind,
+                               struct heat *out, struct assay_error *err)
 {
     const struct picture *p = r->picture;
-    const int64_t nq = r->problem.nq, step = power_step(nq, TILES);
-    *out = (struct picture_map){ NULL, p->heads,
-                                 (size_t)((nq + step - 1) / step), step, 0 };
-    const enum assay_status st = map_new(out, err);
+    const bool heads = kind == HEAT_HEADS_BY_ROWS;
+    const enum assay_status st =
+        heat_new(&r->problem, kind, heads ? (int64_t)p->heads : COARSE_TILES,
+                 heads ? TILES : BLOCKS, out, err);
     const double least = least_of(p);
     for (size_t i = 0; st == ASSAY_OK && i < p->rows; i++) {
-        const size_t head = i / (size_t)nq,
-                     tile = i % (size_t)nq / (size_t)step;
-        add(&out->values[head * out->columns + tile], (double)p->used_o[i],
-            least);
-    }
-    return st;
-}
-
-enum assay_status picture_channels(const struct result *r,
-                                   struct picture_map *out,
-                                   struct assay_error *err)
-{
-    const struct picture *p = r->picture;
-    const int64_t nq = r->problem.nq, step = power_step(nq, COARSE_TILES),
-                  dv = r->problem.dv, block = power_step(dv, BLOCKS);
-    *out =
-        (struct picture_map){ NULL, (size_t)((nq + step - 1) / step),
-                              (size_t)((dv + block - 1) / block), step, block };
-    const enum assay_status st = map_new(out, err);
-    const double least = least_of(p);
-    for (size_t i = 0; st == ASSAY_OK && i < p->rows; i++) {
-        const size_t tile = i % (size_t)nq / (size_t)step;
-        if (p->channel[i] >= 0)
-            add(&out->values[tile * out->columns +
-                             (size_t)(p->channel[i] / block)],
-                (double)p->used_o[i], least);
+        const int64_t head = (int64_t)i / r->problem.nq,
+                      query = (int64_t)i % r->problem.nq,
+                      row = heads ? head : query,
+                      column = heads ? query : p->channel[i];
+        if (column < 0 || (double)p->used_o[i] <= least)
+            continue;
+        double *cell = &out->value[row / out->row_step * out->columns +
+                                   column / out->column_step];
+        *cell = assay_worst(*cell, (double)p->used_o[i]);
     }
     return st;
 }

@@ -8,6 +8,7 @@
 #define ASSAY_PICTURE_H
 
 #include "golden/sketch.h"
+#include "validate/heat.h"
 #include "validate/result.h"
 
 /* Rows are [b, hq, nq], heads [b, hq]. */
@@ -31,19 +32,9 @@ void picture_free(struct picture *picture);
 bool picture_any_fails(const struct picture *p);
 
 /* The largest part used by the rows of O in each cell, 0 where it is within
- * the limits, unless no part can be told that is beyond: heads [b, hq] by tiles
- * of `step` queries, or such tiles by blocks of `block` channels, where a row
- * counts in the block of its largest difference alone.
- * assay_free(). */
-struct picture_map {
-    double *values;
-    size_t rows, columns;
-    int64_t step, block; /* powers of two */
-};
-enum assay_status picture_heads(const struct result *r, struct picture_map *out,
-                                struct assay_error *err);
-enum assay_status picture_channels(const struct result *r,
-                                   struct picture_map *out,
-                                   struct assay_error *err);
+ * the limits, unless no part can be told that is beyond. By channels a row
+ * counts in the block of its largest difference alone. heat_free(). */
+enum assay_status picture_heat(const struct result *r, enum heat_kind kind,
+                               struct heat *out, struct assay_error *err);
 
 #endif

@@ -71,6 +71,34 @@ static enum assay_status bench_new(struct bench *b, struct assay_error *err)
 
 /* ---- one mutation at one strength ---- */
 
+static bool differ(const void *a, const void *b, int64_t count, size_t bytes)
+{
+    return count > 0 && a && memcmp(a, b, (size_t)count * bytes) != 0;
+}
+
+/* Whether a byte of what was delivered is another; the gate counts steps. */
+static bool payloads_moved(const struct assay_payloads *ours,
+                           const struct assay_payloads *delivered)
+{
+    struct assay_payloads a = *ours, b;
+    if (!delivered)
+        return false;
+    b = *delivered;
+    for (int i = 0; i < ASSAY_INPUTS; i++) {
+        const struct assay_payload *x = assay_payloads_at(&a,
+                                                          (enum assay_input)i),
+                                   *y = assay_payloads_at(&b,
+                                                          (enum assay_input)i);
+        if (differ(x->codes, y->codes, x->count,
+                   assay_format_bytes(x->format)) ||
+            differ(x->scales, y->scales, x->n_scales, sizeof *x->scales) ||
+            differ(x->e8m0, y->e8m0, x->n_scales, 1) ||
+            differ(x->past, y->past, x->n_scales, 1))
+            return true;
+    }
+    return false;
+}
+
 /* How far the mutant's worst row is off as a part of what honest kernels are,
  * rounding taken off. Not of the gates' limits: a gate that lets more through
  * lets mutations escape. */
@@ -78,8 +106,9 @@ static void see(struct bench *b, const struct candidate *left,
                 const struct sketch *s)
 {
     const int64_t nq = s->problem.nq;
-    const bool bytes =
-        left->guard_bytes || left->input_bytes || left->runs_differ;
+    const bool bytes = left->guard_bytes || left->input_bytes ||
+                       left->runs_differ ||
+                       payloads_moved(&b->s.e->payloads, left->payloads);
     for (int64_t bh = 0; bh < heads_of(b); bh++)
         b->moved[bh] = bytes ? INFINITY : 0;
     for (int64_t r = 0; r < assay_problem_rows(&s->problem); r++) {
@@ -104,7 +133,7 @@ static enum assay_status judge_mutant(struct bench *b,
                                       const struct candidate *left,
                                       struct assay_error *err)
 {
-    const struct yardstick against = { &b->s.c->problem, b->s.e, b->s.x };
+    const struct yardstick against = { &b->s.c->problem, b->s.e, b->s.x, NULL };
     struct sketch sketch;
     enum assay_status st = sketch_make(&against, left, &sketch, err);
     if (st != ASSAY_OK)
@@ -117,6 +146,17 @@ static enum assay_status judge_mutant(struct bench *b,
     b->gates = b->result.heads_gates;
     sketch_free(&sketch);
     return st;
+}
+
+/* O and LSE as a kernel stores them. */
+static void finish(const struct bench *b, struct mutant *m)
+{
+    if (!m->rounded)
+        round_to(b, m->o, m->o);
+    for (int64_t r = 0; r < assay_problem_rows(&b->s.c->problem); r++)
+        m->lse[r] = (float)m->lse[r];
+    m->left.o = m->o;
+    m->left.lse = m->lse;
 }
 
 /* Fills the bench's moved and gates. */
@@ -138,15 +178,12 @@ static enum assay_status try(struct bench *b, const struct mutation *mutation,
     memcpy(m.lse, e->lse, (size_t)assay_problem_rows(p) * sizeof *m.lse);
     enum assay_status st = mutation->apply(&m, strength, err);
     *applies = m.applies;
-    if (st != ASSAY_OK || !m.applies)
-        return st;
-    if (!m.rounded)
-        round_to(b, m.o, m.o);
-    for (int64_t r = 0; r < assay_problem_rows(p); r++)
-        m.lse[r] = (float)m.lse[r];
-    m.left.o = m.o;
-    m.left.lse = m.lse;
-    return judge_mutant(b, &m.left, err);
+    if (st == ASSAY_OK && m.applies) {
+        finish(b, &m);
+        st = judge_mutant(b, &m.left, err);
+    }
+    mutant_free(&m);
+    return st;
 }
 
 /* What a gate sees can be seen, by whatever it looks at. */
@@ -193,7 +230,7 @@ static void count(const struct bench *b, bool honest, struct proof *out)
     if (honest)
         keep_used(&b->result, out);
     if (honest && out->rejected > 0)
-        memcpy(out->reason, b->result.reason, sizeof out->reason);
+        text_append(out->reason, sizeof out->reason, "%s", b->result.reason);
 }
 
 /* ---- the smallest strength that is rejected ---- */

@@ -11,6 +11,7 @@
 
 #include "golden/plot.h"
 #include "golden/provenance.h"
+#include "validate/alike.h"
 #include "validate/prove_report.h"
 
 struct page {
@@ -146,6 +147,12 @@ static void recipe_row(struct page *p, const struct assay_recipe *recipe)
                   "%" PRId64, n[i]);
 }
 
+static const struct assay_recipe *recipe_of(const void *run, size_t i)
+{
+    const struct prove_run *of = run;
+    return of->subjects[i].recipe;
+}
+
 static void put_recipes(struct page *p)
 {
     static const struct column columns[] = {
@@ -161,14 +168,9 @@ static void put_recipes(struct page *p)
                  "Heads of all cases and mutations, those that are only told "
                  "left out, and of all honest variants.");
     html_table_begin(&p->html, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < p->run->n_subjects; i++) {
-        const struct prove_subject *s = p->run->subjects;
-        bool first = true;
-        for (size_t j = 0; j < i; j++)
-            first &= s[j].recipe != s[i].recipe;
-        if (first)
-            recipe_row(p, s[i].recipe);
-    }
+    for (size_t i = 0; i < p->run->n_subjects; i++)
+        if (alike_is_first(recipe_of, p->run, i))
+            recipe_row(p, recipe_of(p->run, i));
     html_table_end(&p->html);
 }
 

@@ -8,6 +8,7 @@
 #include "golden/html.h"
 #include "golden/json.h"
 #include "golden/sheet.h"
+#include "validate/alike.h"
 #include "validate/prove.h"
 
 bool prove_has_limit(const struct prove_run *run, int gate)
@@ -19,19 +20,20 @@ bool prove_has_limit(const struct prove_run *run, int gate)
     return any;
 }
 
+static const struct limit *limit_of(const void *run, size_t i, int gate)
+{
+    const struct prove_run *of = run;
+    const struct limit *l = &of->subjects[i].limits[gate];
+    return l->value < 0 ? NULL : l;
+}
+
 /* A line for each limit of a gate, with how many answers it is for. */
 static void gate_rows(const struct prove_run *run, int g, struct sheet *s)
 {
     for (size_t i = 0; i < run->n_subjects; i++) {
-        const struct limit *l = &run->subjects[i].limits[g];
-        bool told = l->value < 0;
-        size_t count = 0;
-        for (size_t k = 0; k < run->n_subjects; k++) {
-            const bool alike = limit_same(&run->subjects[k].limits[g], l);
-            told |= alike && k < i;
-            count += alike;
-        }
-        if (told)
+        const struct limit *l = limit_of(run, i, g);
+        const size_t count = alike_limits(limit_of, run, run->n_subjects, i, g);
+        if (count == 0)
             continue;
         sheet_cell(s, "%s", gate_get((enum gate)g)->name);
         sheet_number(s, "%g", l->value);

@@ -66,16 +66,43 @@ enum assay_status quarantine_read(const char *path, struct quarantine *out,
     return st;
 }
 
+enum assay_status quarantine_recorded(const struct run_known *known,
+                                      struct quarantine_entry **out,
+                                      struct assay_error *err)
+{
+    struct quarantine_entry *e = calloc(1, sizeof *e);
+    *out = e;
+    if (e) {
+        e->tracker = strdup(known->tracker);
+        e->reason = strdup(known->reason);
+        e->verdict = known->verdict ? strdup(known->verdict) : NULL;
+    }
+    if (!e || !e->tracker || !e->reason || (known->verdict && !e->verdict))
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a known failure");
+    if (strlen(known->date) >= sizeof e->date)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "known_date is \"%.40s\", must be a day",
+                          known->date);
+    strcpy(e->date, known->date);
+    return ASSAY_OK;
+}
+
+void quarantine_entry_free(struct quarantine_entry *e)
+{
+    if (!e)
+        return;
+    free(e->kernel);
+    free(e->cases);
+    free(e->recipe);
+    free(e->verdict);
+    free(e->tracker);
+    free(e->reason);
+}
+
 void quarantine_free(struct quarantine *q)
 {
-    for (size_t i = 0; i < q->count; i++) {
-        free(q->entries[i].kernel);
-        free(q->entries[i].cases);
-        free(q->entries[i].recipe);
-        free(q->entries[i].verdict);
-        free(q->entries[i].tracker);
-        free(q->entries[i].reason);
-    }
+    for (size_t i = 0; i < q->count; i++)
+        quarantine_entry_free(&q->entries[i]);
     free(q->entries);
     *q = (struct quarantine){ 0 };
 }

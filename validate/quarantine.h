@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 
+#include "golden/run_file.h"
 #include "validate/result.h"
 
 struct quarantine_entry {
@@ -36,6 +37,14 @@ struct quarantine {
 enum assay_status quarantine_read(const char *path, struct quarantine *out,
                                   struct assay_error *err);
 void quarantine_free(struct quarantine *q);
+
+/* What a record has of a known failure as an entry for all kernels, cases and
+ * recipes; quarantine_entry_free and free it. ASSAY_MEMORY, ASSAY_FORMAT. */
+enum assay_status quarantine_recorded(const struct run_known *known,
+                                      struct quarantine_entry **out,
+                                      struct assay_error *err);
+/* What an entry holds; NULL is allowed. */
+void quarantine_entry_free(struct quarantine_entry *e);
 
 /* Whether an entry is for a result. The verdict of a result that passes or did
  * not run is not looked at. */

@@ -29,7 +29,9 @@ enum assay_status record_begin(const char *path, const struct report *report,
         .driver = driver_get(report->driver)->name,
         .driver_option = report->driver_option,
         .layout_option = report->layout_option,
+        .device_option = report->device_option,
         .timeout_option = report->timeout_option,
+        .quarantine_option = report->quarantine_option,
         .repeat = repeat,
         .limits_set = limits->set.text,
         .limits_file = limits->file.text,
@@ -64,15 +66,21 @@ enum assay_status record_add(struct run_file_writer *w, const struct result *r,
     };
     if (sketch)
         one.sketch = *sketch;
+    if (r->known)
+        one.known = (struct run_known){ r->known->tracker, r->known->reason,
+                                        r->known->date, r->known->verdict };
     return run_file_add(w, &one, err);
 }
 
 /* ---- judging again ---- */
 
-/* Verdicts of what was judged come last in their table. */
-static bool is_judged(enum verdict v)
+/* Verdicts of what was judged come last in their table. A kernel that was out
+ * of bounds may have been ended by that, or not; an output that is missing may
+ * be there in part. */
+static bool can_be(enum verdict v, bool ran)
 {
-    return v >= VERDICT_OUT_OF_BOUNDS;
+    return v == VERDICT_OUT_OF_BOUNDS || v == VERDICT_MISSING ||
+           (v > VERDICT_OUT_OF_BOUNDS) == ran;
 }
 
 enum assay_status record_verdict(const struct run_result *from,
@@ -82,8 +90,7 @@ enum assay_status record_verdict(const struct run_result *from,
         if (strcmp(verdict_get((enum verdict)v)->name, from->verdict) != 0)
             continue;
         *out = (enum verdict)v;
-        /* a saved output may be missing as a whole */
-        if (is_judged(*out) == from->ran || *out == VERDICT_MISSING)
+        if (can_be(*out, from->ran))
             return ASSAY_OK;
         return assay_fail(err, ASSAY_FORMAT,
                           "case %s, recipe %s: the verdict is %s, but ran is "
@@ -113,6 +120,21 @@ static enum assay_status fill(const struct run_result *from, struct result *out,
     return record_verdict(from, &out->verdict, err);
 }
 
+static enum assay_status find_known(const struct run_result *from,
+                                    const struct quarantine *quarantine,
+                                    struct result *out, struct assay_error *err)
+{
+    if (quarantine)
+        out->known = quarantine_find(quarantine, out);
+    if (quarantine || !from->known.tracker)
+        return ASSAY_OK;
+    enum assay_status st =
+        quarantine_recorded(&from->known, &out->recorded, err);
+    if (st == ASSAY_OK && quarantine_fits(out->recorded, out))
+        out->known = out->recorded;
+    return st;
+}
+
 enum assay_status record_judge(const struct run_file *run, size_t i,
                                const struct limits *limits,
                                const struct quarantine *quarantine,
@@ -139,8 +161,8 @@ enum assay_status record_judge(const struct run_file *run, size_t i,
             st = result_keep_rows(out, &from.sketch, err);
     }
     if (st == ASSAY_OK)
-        out->known = quarantine_find(quarantine, out);
-    else
+        st = find_known(&from, quarantine, out, err);
+    if (st != ASSAY_OK)
         st = assay_fail_in(err, st, "%s", run_file_path(run));
     run_result_free(&from);
     return st;
@@ -167,7 +189,9 @@ enum assay_status record_report(const struct run_file *run,
                             .set_hash = facts->set_content_hash,
                             .driver_option = facts->driver_option,
                             .layout_option = facts->layout_option,
+                            .device_option = facts->device_option,
                             .timeout_option = facts->timeout_option,
+                            .quarantine_option = facts->quarantine_option,
                             .limits = limits,
                             .runs = facts->repeat ? atol(facts->repeat) : 1,
                             .again = true,

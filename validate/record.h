@@ -31,7 +31,8 @@ enum assay_status record_verdict(const struct run_result *from,
 enum record_keep { KEEP_NOTHING, KEEP_ROWS, KEEP_PICTURE };
 
 /* Result i of a record, judged anew if it has rows; the verdict of what did
- * not run stays. result_free *out, also after a failure. */
+ * not run stays. Known failures are those of the record where quarantine is
+ * NULL. result_free *out, also after a failure. */
 enum assay_status record_judge(const struct run_file *run, size_t i,
                                const struct limits *limits,
                                const struct quarantine *quarantine,

@@ -222,6 +222,10 @@ size_t report_repeat(const struct report *r, const struct result *one,
         argv[n++] = "--layout";
         argv[n++] = r->layout_option;
     }
+    if (r->device_option) {
+        argv[n++] = "--device";
+        argv[n++] = r->device_option;
+    }
     if (one->kernel[0]) {
         argv[n++] = "--kernel";
         select_quote(one->kernel, out->kernel, sizeof out->kernel);

@@ -31,6 +31,7 @@ struct report {
     enum driver_kind driver;
     const char *driver_option;     /* as given; NULL: the built-in module */
     const char *layout_option;     /* as given, or NULL */
+    const char *device_option;     /* as given, or NULL */
     const char *timeout_option;    /* the same */
     const char *quarantine_option; /* the same */
     const struct limits *limits;   /* or NULL: what --limit and --limits say */
@@ -72,7 +73,7 @@ const char *report_gate_limit_from(const struct result *one, enum gate gate);
 
 /* The command line that runs one result again. */
 struct repeat {
-    const char *argv[24 + 2 * GATES]; /* of the report, the result, and these */
+    const char *argv[26 + 2 * GATES]; /* of the report, the result, and these */
     char case_name[1024], kernel[160], driver[16], runs[24],
         limits[GATES][LIMITS_WORD];
 };
@@ -137,6 +138,13 @@ report_one_writer report_jsonl_one;
 /* The largest part of what the gates allow a judged result; above 1 fails. */
 double report_used(const struct result *one);
 
+/* Places in a page: result i's row in the table of all, and why it is not a
+ * pass; "" if there is nothing to say of it. */
+struct report_places {
+    char row[SHEET_PLACE], why[SHEET_PLACE];
+};
+struct report_places report_places(const struct report *r, size_t i);
+
 /* Tables of all results, and of the worst figures of each recipe. */
 bool report_results(const struct report *r, const struct sheet_to *to);
 bool report_worst(const struct report *r, const struct sheet_to *to);
@@ -154,20 +162,27 @@ void report_coverage(const struct report *r, FILE *out);
 void report_reasons(const struct report *r, bool markdown, FILE *out);
 
 /* -- where a report goes -- */
+#define REPORT_PART ".part" /* of the name of lines that are no report yet */
 struct report_file {
     const struct report_format *format;
     const char *path; /* NULL: stdout, where errors are verb_end's */
     FILE *out;        /* while kernels run; NULL: not open */
+    const char *at;   /* path or part: where `out` writes */
+    char part[PATH_MAX];
+    struct assay_error lost; /* why the rest is not written; ASSAY_OK: it is */
 };
-/* A format that is written while kernels run goes straight to its file; any
- * other appears whole or not at all. ASSAY_FILE. */
+/* A format that is written while kernels run goes line by line to `path`.part,
+ * which takes the name of `path` at the end; any other appears whole or not at
+ * all. Either way the old file stays until the new one is whole. ASSAY_FILE. */
 enum assay_status report_file_begin(struct report_file *file,
                                     const struct report *r,
                                     struct assay_error *err);
-enum assay_status report_file_one(struct report_file *file,
-                                  const struct report *r,
-                                  const struct result *one,
-                                  struct assay_error *err);
+/* A line that cannot be written ends the lines and not the run: the end tells.
+ */
+void report_file_one(struct report_file *file, const struct report *r,
+                     const struct result *one);
+/* ASSAY_FILE where a part could not be written; then the table of all results
+ * is on stdout. */
 enum assay_status report_file_end(struct report_file *file,
                                   const struct report *r,
                                   struct assay_error *err);

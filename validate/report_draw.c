@@ -8,6 +8,7 @@
 
 #include "assay/memory.h"
 #include "golden/plot.h"
+#include "validate/alike.h"
 #include "validate/judge.h"
 #include "validate/picture.h"
 
@@ -224,17 +225,18 @@ static bool draw_recipe(const struct report *r, size_t first, struct html *h)
     return ok;
 }
 
+static const struct assay_recipe *drawn_recipe(const void *report, size_t i)
+{
+    const struct report *r = report;
+    return r->results[i].picture ? r->results[i].recipe : NULL;
+}
+
 bool report_draw_lse(const struct report *r, struct html *h)
 {
     bool ok = true;
-    for (size_t i = 0; ok && i < r->count; i++) {
-        bool first = r->results[i].picture != NULL;
-        for (size_t j = 0; j < i; j++)
-            first &= !r->results[j].picture ||
-                     r->results[j].recipe != r->results[i].recipe;
-        if (first)
+    for (size_t i = 0; ok && i < r->count; i++)
+        if (alike_is_first(drawn_recipe, r, i))
             ok = draw_recipe(r, i, h);
-    }
     return ok;
 }
 
@@ -247,15 +249,16 @@ struct map_names {
     const char **rows, **columns;
 };
 
-static bool names_alloc(const struct picture_map *map, struct map_names *n)
+static bool names_alloc(const struct heat *map, struct map_names *n)
 {
-    *n = (struct map_names){ calloc(map->rows + map->columns, NAME),
-                             calloc(map->rows, sizeof *n->rows),
-                             calloc(map->columns, sizeof *n->columns) };
-    for (size_t i = 0; n->texts && n->rows && i < map->rows; i++)
+    const size_t rows = (size_t)map->rows, columns = (size_t)map->columns;
+    *n = (struct map_names){ calloc(rows + columns, NAME),
+                             calloc(rows, sizeof *n->rows),
+                             calloc(columns, sizeof *n->columns) };
+    for (size_t i = 0; n->texts && n->rows && i < rows; i++)
         n->rows[i] = n->texts[i];
-    for (size_t i = 0; n->texts && n->columns && i < map->columns; i++)
-        n->columns[i] = n->texts[map->rows + i];
+    for (size_t i = 0; n->texts && n->columns && i < columns; i++)
+        n->columns[i] = n->texts[rows + i];
     return n->texts && n->rows && n->columns;
 }
 
@@ -267,32 +270,32 @@ static void names_free(struct map_names *n)
 }
 
 /* Multiples of a step, the first number of each row or column. */
-static void name_steps(char (*texts)[NAME], size_t n, int64_t step)
+static void name_steps(char (*texts)[NAME], int64_t n, int64_t step)
 {
-    for (size_t i = 0; i < n; i++)
-        snprintf(texts[i], sizeof *texts, "%" PRId64, (int64_t)i * step);
+    for (int64_t i = 0; i < n; i++)
+        snprintf(texts[i], sizeof *texts, "%" PRId64, i * step);
 }
 
-static void name_heads(char (*texts)[NAME], size_t n,
-                       const struct assay_problem *p)
+static void name_heads(char (*texts)[NAME], const struct assay_problem *p)
 {
-    for (size_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < p->b * p->hq; i++)
         if (p->b > 1)
             snprintf(texts[i], sizeof *texts, "batch %" PRId64 " head %" PRId64,
-                     (int64_t)i / p->hq, (int64_t)i % p->hq);
+                     i / p->hq, i % p->hq);
         else
-            snprintf(texts[i], sizeof *texts, "head %zu", i);
+            snprintf(texts[i], sizeof *texts, "head %" PRId64, i);
 }
 
 static bool draw_map(const struct result *one, const char *what, bool channels,
                      struct html *h)
 {
-    struct picture_map map;
+    struct heat map;
     struct map_names names = { NULL, NULL, NULL };
     char title[200], across[64], down[64];
-    bool ok = (channels ? picture_channels : picture_heads)(one, &map, NULL) ==
-                  ASSAY_OK &&
-              names_alloc(&map, &names);
+    bool ok =
+        picture_heat(one, channels ? HEAT_ROWS_BY_CHANNELS : HEAT_HEADS_BY_ROWS,
+                     &map, NULL) == ASSAY_OK &&
+        names_alloc(&map, &names);
     const struct plot_frame frame = {
         .title = title,
         .of = "part used of what a row may be off",
@@ -310,23 +313,21 @@ static bool draw_map(const struct result *one, const char *what, bool channels,
         snprintf(title, sizeof title, "%s: %s", what,
                  channels ? "queries by channels" : "heads by queries");
         snprintf(down, sizeof down,
-                 channels ? "query, %" PRId64 " a cell" : "head", map.step);
-        snprintf(across, sizeof across,
-                 channels ? "channel, %" PRId64 " a cell"
-                          : "query, %" PRId64 " a cell",
-                 channels ? map.block : map.step);
+                 channels ? "query, %" PRId64 " a cell" : "head", map.row_step);
+        snprintf(across, sizeof across, "%s, %" PRId64 " a cell",
+                 channels ? "channel" : "query", map.column_step);
         if (channels)
-            name_steps(names.texts, map.rows, map.step);
+            name_steps(names.texts, map.rows, map.row_step);
         else
-            name_heads(names.texts, map.rows, &one->problem);
-        name_steps(names.texts + map.rows, map.columns,
-                   channels ? map.block : map.step);
+            name_heads(names.texts, &one->problem);
+        name_steps(names.texts + map.rows, map.columns, map.column_step);
         plot_heat(h, &frame,
-                  &(struct plot_matrix){ map.values, map.rows, map.columns,
-                                         names.rows, names.columns, down });
+                  &(struct plot_matrix){ map.value, (size_t)map.rows,
+                                         (size_t)map.columns, names.rows,
+                                         names.columns, down });
     }
     names_free(&names);
-    assay_free(map.values);
+    heat_free(&map);
     return ok;
 }
 

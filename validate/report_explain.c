@@ -95,6 +95,35 @@ static json_t *count_json(int64_t count)
     return count < 0 ? json_null() : json_integer(count);
 }
 
+/* A list for each row of cells. */
+static json_t *cells_json(const struct explanation *e)
+{
+    json_t *out = json_array();
+    for (int64_t r = 0; r < e->map_rows; r++) {
+        json_t *row = json_array();
+        for (int64_t c = 0; c < e->map_columns; c++)
+            json_array_append_new(row,
+                                  json_number(e->map[r * e->map_columns + c]));
+        json_array_append_new(out, row);
+    }
+    return out;
+}
+
+static void add_map(const struct explanation *e, json_t *out)
+{
+    json_object_set_new(out, "map_rows", json_integer(e->map_rows));
+    json_object_set_new(out, "map_columns", json_integer(e->map_columns));
+#define MAP_SIZE(member) \
+    json_object_set_new(out, "map_" #member, json_integer(e->map_##member));
+#include "golden/explanation_map.def"
+#undef MAP_SIZE
+    json_object_set_new(
+        out, "map_kind",
+        json_string(heat_kind_name(e->map_kind == 0 ? HEAT_HEADS_BY_ROWS
+                                                    : HEAT_ROWS_BY_CHANNELS)));
+    json_object_set_new(out, "map", cells_json(e));
+}
+
 json_t *report_explanation_json(const struct explanation *e)
 {
     if (!e)
@@ -107,5 +136,9 @@ json_t *report_explanation_json(const struct explanation *e)
 #define EXPLANATION_REAL(member) \
     json_object_set_new(out, #member, json_number(e->member));
 #include "golden/explanation.def"
+    if (e->map)
+        add_map(e, out);
+    else
+        json_object_set_new(out, "map", json_null());
     return out;
 }

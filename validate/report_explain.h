@@ -27,7 +27,11 @@ struct report_maps {
 /* The map of result i, if it is one of them; false when that failed. */
 bool report_map(struct report_maps *maps, size_t i, FILE *out);
 
-/* All members; null for no explanation. */
+/* All members, and the map that people see as text: what its rows and columns
+ * are (map_kind), how many there are, how many heads, queries or channels are
+ * in each (map_row_step, map_column_step) and in all (map_row_count,
+ * map_column_count), and a list of values for each row. "map" is null where
+ * there is none. Null for no explanation. */
 json_t *report_explanation_json(const struct explanation *e);
 
 #endif

@@ -150,15 +150,18 @@ static void put_explanation(struct html *h, const struct result *one)
         html_note(h, COLOUR_NONE, "%s: %s", lines[i].name, lines[i].text);
 }
 
-static void put_failure(struct page *p, const struct result *one, bool open,
-                        bool draw)
+static void put_failure(struct page *p, size_t i, bool open, bool draw)
 {
+    const struct result *one = &p->r->results[i];
+    const struct report_places places = report_places(p->r, i);
     struct html *h = &p->html;
     char what[1400], name[1300];
     name_of(one, name, sizeof name);
     snprintf(what, sizeof what, "%s%s: %s", verdict_get(one->verdict)->name,
              result_is_known(one) ? ", known" : "", name);
     html_details_begin(h, what, open);
+    /* in here, not on the summary: going to it opens what is closed */
+    html_link(h, places.why, places.row, "its row in the table of verdicts");
     html_note(h, COLOUR_NONE, "%s", one->reason);
     if (result_is_known(one))
         html_note(h, COLOUR_DIM, "Known: %s, %s.", one->known->tracker,
@@ -220,7 +223,7 @@ static void put_failures(struct page *p)
         const bool draw = worst && one->picture && drawn < DRAWN;
         const bool open = draw || (worst && !one->picture && shown < OPEN) ||
                           failures <= DRAWN;
-        put_failure(p, one, open, draw);
+        put_failure(p, i, open, draw);
         drawn += draw;
         shown += open;
     }

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "golden/text.h"
 #include "golden/utf8.h"
 #include "golden/verb.h"
 #include "validate/quarantine.h"
@@ -86,11 +87,9 @@ static void content(struct junit *j, const char *text)
 static void __attribute__((format(printf, 3, 4)))
 attribute_printf(struct junit *j, const char *name, const char *format, ...)
 {
-    char *text;
     va_list args;
     va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        text = NULL;
+    char *text = text_new_args(format, args);
     va_end(args);
     check(j, text ? 0 : -1);
     if (text)
@@ -154,10 +153,13 @@ static char *details(const struct junit *j, const struct result *one)
         const struct gate_result *got = &one->gates[g];
         if (!report_gate_judged(one, g))
             continue;
-        fprintf(out, "%s %s: %.9g, limit %.9g (%s)%s%s\n", gate_get(g)->name,
-                got->pass ? "passed" : "failed", got->value,
-                report_gate_limit(one, g), report_gate_limit_from(one, g),
-                got->note[0] ? ": " : "", got->note);
+        char numbers[80];
+        text_print(numbers, sizeof numbers, "%.9g, limit %.9g", got->value,
+                   report_gate_limit(one, g));
+        fprintf(out, "%s %s: %s (%s)%s%s\n", gate_get(g)->name,
+                got->pass ? "passed" : "failed", numbers,
+                report_gate_limit_from(one, g), got->note[0] ? ": " : "",
+                got->note);
     }
     if (out && one->judged)
         fprintf(out, "%" PRId64 " of %" PRId64 " heads fail%s\n",

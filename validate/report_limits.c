@@ -8,24 +8,14 @@
 
 #include "golden/select.h"
 #include "golden/term.h"
+#include "validate/alike.h"
 #include "validate/quarantine.h"
 #include "validate/report.h"
 
-/* How many judged results have result i's limit of a gate; 0: an earlier one
- * has it too. */
-static size_t alike(const struct report *r, size_t i, int gate)
+static const struct limit *limit_of(const void *report, size_t i, int gate)
 {
-    const struct limit *l = &r->results[i].gates[gate].limit;
-    size_t n = 0;
-    for (size_t k = 0; k < r->count; k++) {
-        const struct result *other = &r->results[k];
-        if (!other->judged || !limit_same(&other->gates[gate].limit, l))
-            continue;
-        if (k < i)
-            return 0;
-        n++;
-    }
-    return n;
+    const struct report *r = report;
+    return r->results[i].judged ? &r->results[i].gates[gate].limit : NULL;
 }
 
 static bool print_limit(const struct report *r, size_t i, int gate,
@@ -36,7 +26,7 @@ static bool print_limit(const struct report *r, size_t i, int gate,
     char word[LIMITS_WORD];
     if (!one->judged || l->source == LIMIT_DEFAULT)
         return false;
-    const size_t n = alike(r, i, gate);
+    const size_t n = alike_limits(limit_of, r, r->count, i, gate);
     if (n == 0)
         return false;
     limits_word((enum gate)gate, l->value, word);

@@ -10,6 +10,7 @@
 #include "golden/sheet.h"
 #include "golden/term.h"
 #include "golden/verb.h"
+#include "validate/alike.h"
 #include "validate/quarantine.h"
 #include "validate/explain.h"
 #include "validate/report_explain.h"
@@ -205,12 +206,10 @@ static void say_coverage(const struct lines *l)
     }
 }
 
-static bool is_first(const struct report *r, size_t i)
+static const struct assay_recipe *recipe_of(const void *report, size_t i)
 {
-    for (size_t j = 0; j < i; j++)
-        if (r->results[j].recipe == r->results[i].recipe)
-            return false;
-    return true;
+    const struct report *r = report;
+    return r->results[i].recipe;
 }
 
 /* "promise: arithmetic e4m3, fp8; statistical bf16" */
@@ -221,7 +220,8 @@ static void say_promises(const struct lines *l)
         bool any = false;
         for (size_t i = 0; i < l->r->count; i++) {
             const struct assay_recipe *recipe = l->r->results[i].recipe;
-            if ((int)assay_recipe_promise(recipe) != p || !is_first(l->r, i))
+            if ((int)assay_recipe_promise(recipe) != p ||
+                !alike_is_first(recipe_of, l->r, i))
                 continue;
             if (!any)
                 fprintf(l->out, "%s%s", before,

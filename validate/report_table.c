@@ -53,6 +53,18 @@ double report_used(const struct result *r)
     return most;
 }
 
+struct report_places report_places(const struct report *r, size_t i)
+{
+    const struct result *one = &r->results[i];
+    struct report_places at = { "", "" };
+    snprintf(at.row, sizeof at.row, "result-%zu", i);
+    if (result_failed(one))
+        snprintf(at.why, sizeof at.why, "failure-%zu", i);
+    else if (verdict_get(one->verdict)->code == EXIT_NOTHING_RAN)
+        snprintf(at.why, sizeof at.why, "not-run");
+    return at;
+}
+
 /* Raw and packed input share the recipe's own distance: it is told once. */
 static bool same_recipe(const struct result *a, const struct result *b)
 {
@@ -62,10 +74,13 @@ static bool same_recipe(const struct result *a, const struct result *b)
 
 /* What the rows of a result begin with. A terminal has it once; rows of a
  * Markdown table may be taken apart. */
-static void first_cells(struct sheet *s, const struct result *r, bool again)
+static void first_cells(struct sheet *s, const struct report *all, size_t i,
+                        bool again)
 {
+    const struct result *r = &all->results[i];
+    const struct report_places places = report_places(all, i);
     if (again && !s->markdown) {
-        for (int i = 0; i < 5; i++)
+        for (int n = 0; n < 5; n++)
             sheet_cell(s, "%s", "");
         return;
     }
@@ -76,15 +91,16 @@ static void first_cells(struct sheet *s, const struct result *r, bool again)
     sheet_cell(s, "%s%s", verdict_get(r->verdict)->name,
                result_is_known(r) ? ", known" : "");
     sheet_colour(s, colour_of(r));
+    sheet_link(s, places.row, places.why);
     if (r->judged)
         figure(s, report_used(r), true, report_used(r) < 100 ? 2 : 0);
     else
         sheet_cell(s, "-");
 }
 
-static void result_rows(struct sheet *s, const struct result *r,
-                        const struct result *before)
+static void result_rows(struct sheet *s, const struct report *all, size_t at)
 {
+    const struct result *r = &all->results[at], *before = at ? r - 1 : NULL;
     const struct {
         const char *name;
         const struct assay_distance *distance;
@@ -92,7 +108,7 @@ static void result_rows(struct sheet *s, const struct result *r,
                  { "recipe", &r->recipe_distance },
                  { "total", &r->total } };
     if (!r->judged) {
-        first_cells(s, r, false);
+        first_cells(s, all, at, false);
         for (int i = 0; i < 1 + FIGURES; i++)
             sheet_cell(s, "-");
         return;
@@ -100,7 +116,7 @@ static void result_rows(struct sheet *s, const struct result *r,
     for (int i = 0; i < 3; i++) {
         if (i == 1 && !s->markdown && before && same_recipe(before, r))
             continue;
-        first_cells(s, r, i > 0);
+        first_cells(s, all, at, i > 0);
         sheet_cell(s, "%s", rows[i].name);
         figure_cells(s, rows[i].distance);
     }
@@ -126,7 +142,7 @@ bool report_results(const struct report *r, const struct sheet_to *to)
     sheet_open(&s, to, to->markdown ? "Results" : NULL, columns,
                sizeof columns / sizeof *columns);
     for (size_t i = 0; i < r->count; i++)
-        result_rows(&s, &r->results[i], i ? &r->results[i - 1] : NULL);
+        result_rows(&s, r, i);
     return sheet_end(&s);
 }
 

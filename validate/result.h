@@ -8,6 +8,7 @@
 #include "assay/metrics.h"
 #include "assay/recipe.h"
 #include "golden/explanation.h"
+#include "golden/scale_bytes.h"
 
 enum verdict {
 #define ASSAY_VERDICT(id, name, code) VERDICT_##id,
@@ -77,6 +78,9 @@ struct picture; /* validate/picture.h */
 /* A known failure that this result is; see validate/quarantine.h. */
 struct quarantine_entry;
 
+/* Room for sentences of three payloads beside what a gate says. */
+enum { RESULT_REASON = 320 + SCALE_BYTES_TEXT };
+
 struct result {
     char *case_name; /* the result's, as heads */
     struct assay_problem problem;
@@ -84,15 +88,16 @@ struct result {
     char kernel[64];   /* empty where the module has none for the recipe */
     const char *input; /* "raw", "packed", "saved"; NULL with no kernel */
     enum verdict verdict;
-    double seconds;   /* of the launch, without loading and copying */
-    char reason[320]; /* of a verdict that is not pass */
-    char notes[160];  /* what does not change the verdict */
-    bool judged;      /* gates and distances hold something */
+    double seconds;             /* of the launch, without loading and copying */
+    char reason[RESULT_REASON]; /* of a verdict that is not pass */
+    char notes[160];            /* what does not change the verdict */
+    bool judged;                /* gates and distances hold something */
     struct gate_result gates[GATES];
     uint32_t *heads_gates; /* [b, hq] bit g: gate g fails there; or NULL */
     int64_t heads, heads_failed;
     struct assay_distance build, recipe_distance, total;
     const struct quarantine_entry *known; /* or NULL */
+    struct quarantine_entry *recorded; /* the same, the result's own; or NULL */
     struct explanation *why; /* of a verdict that is not pass; or NULL */
     struct sketch *rows;     /* kept for a report that tells them; or NULL */
     struct picture *picture; /* the same for one that draws */

@@ -1,42 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "validate/run_case.h"
 
-#include <fenv.h>
-#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "assay/memory.h"
-#include "validate/buffers.h"
-#include "validate/module.h"
 #include "golden/child.h"
-#include "golden/clock.h"
 #include "golden/term.h"
-
-/* How far the child got, so that a crash can say where. */
-enum stage { LOADING, ASKING, ALLOCATING, LAUNCHING, COPYING, DONE };
+#include "validate/task.h"
+#include "validate/worker.h"
 
 static const char *const stage_names[] = {
-    "loading the module", "asking what it supports", "allocating memory",
-    "running the kernel", "copying results",         "after the kernel",
-};
-
-struct shared {
-    enum stage stage;
-    double seconds;
-    int supports, launch; /* what the kernel's functions returned */
-    bool no_memory;
-    size_t workspace;        /* asked for */
-    int64_t workspace_bytes; /* changed outside it */
-    char reason[160];
-    char notes[160];
-};
-
-struct running {
-    const struct run_request *r;
-    const struct device *device;
-    const struct buffers *buffers;
-    struct shared *shared;
+    "loading the module", "opening the device", "asking what it supports",
+    "allocating memory",  "running the kernel", "copying results",
+    "after the kernel",
 };
 
 static void set_strides(struct assay_kernel_tensor *t, int64_t tokens,
@@ -91,189 +67,169 @@ static struct assay_kernel_job make_job(const struct run_request *r)
     return job;
 }
 
-/* A module built with -ffast-math flushes subnormals from the moment it is
- * loaded. Noted and put back. */
-static void check_environment(struct shared *s, const char *when)
-{
-    volatile float tiny = FLT_MIN;
-    tiny /= 2;
-    bool flushes = tiny == 0;
-    if (flushes || fegetround() != FE_TONEAREST)
-        snprintf(s->notes, sizeof s->notes,
-                 "%s the module changed the floating-point environment (%s); "
-                 "put back",
-                 when, flushes ? "flush to zero" : "rounding");
-    fesetenv(FE_DFL_ENV);
-}
+/* ---- in the parent: what it came to ---- */
 
-/* Between guards, and full of the same NaN: its contents are undefined. */
-static bool place_workspace(const struct running *run,
-                            struct assay_kernel_job *job)
+/* Says beside which buffer a fault was; false: beside none. */
+static bool say_fault(const struct task_outcome *s, const struct buffers *b,
+                      char *text, size_t size)
 {
-    const size_t n = job->workspace_bytes;
-    size_t all;
-    if (__builtin_add_overflow(n, 3 * (size_t)GUARD_BYTES, &all))
-        return false;
-    all = GUARD_BYTES + n + guard_tail(n);
-    char *memory = run->device->alloc(all);
-    if (!memory || !run->device->fill(memory, GUARD_BYTE, all))
-        return false;
-    job->workspace = memory + GUARD_BYTES;
-    return true;
-}
-
-/* In the child, since only it can reach the device. */
-static bool check_workspace(const struct running *run,
-                            const struct assay_kernel_job *job)
-{
-    static unsigned char guards[3 * GUARD_BYTES];
-    const size_t n = job->workspace_bytes, tail = guard_tail(n);
-    char *at = job->workspace;
-    if (n == 0)
+    for (int i = 0; s->fault.seen && i <= BUFFERS; i++) {
+        const bool own = i < BUFFERS;
+        const uintptr_t start = (uintptr_t)(own ? s->at[i] : s->workspace_at);
+        const uintptr_t address = s->fault.address;
+        const size_t bytes = own ? b->list[i].bytes : s->workspace;
+        const size_t near = DEVICE_GAP + 2 * (size_t)GUARD_BYTES;
+        const bool before = address < start;
+        const size_t off = before ? start - address : address - start - bytes;
+        if (!start || (!before && address < start + bytes) || off >= near)
+            continue;
+        snprintf(text, size, "%s byte %zu %s %s", fault_verb(s->fault.access),
+                 before ? off : off + 1,
+                 before ? "before the beginning of" : "past the end of",
+                 own ? buffer_name((enum buffer_id)i) : "the workspace");
         return true;
-    if (!run->device->from_device(guards, at - GUARD_BYTES, GUARD_BYTES) ||
-        !run->device->from_device(guards + GUARD_BYTES, at + n, tail))
-        return false;
-    for (size_t i = 0; i < GUARD_BYTES + tail; i++)
-        run->shared->workspace_bytes += guards[i] != GUARD_BYTE;
-    return true;
-}
-
-static bool place_buffers(const struct running *run,
-                          struct assay_kernel_job *job, void *at[BUFFERS])
-{
-    if (!buffers_to_device(run->buffers, run->device, at))
-        return false;
-    job->q.data = at[BUFFER_Q];
-    job->k.data = at[BUFFER_K];
-    job->v.data = at[BUFFER_V];
-    job->q.scale = at[BUFFER_Q_SCALE];
-    job->k.scale = at[BUFFER_K_SCALE];
-    job->v.scale = at[BUFFER_V_SCALE];
-    job->o.data = at[BUFFER_O];
-    job->lse = at[BUFFER_LSE];
-    return job->workspace_bytes == 0 || place_workspace(run, job);
-}
-
-/* In the child. */
-static void work(void *context)
-{
-    const struct running *run = context;
-    const struct run_request *r = run->r;
-    struct shared *s = run->shared;
-    struct assay_kernel_job job = make_job(r);
-    void *at[BUFFERS];
-    s->stage = LOADING;
-    const struct assay_kernel_module *m =
-        module_load(r->module->path, s->reason, sizeof s->reason);
-    if (!m || r->kernel >= m->kernel_count)
-        return;
-    check_environment(s, "loading");
-    const struct assay_kernel *k = module_kernel(m, r->kernel);
-    char name[sizeof r->module->kernels[0].name];
-    snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, k->name);
-    term_plain(name); /* as the name was when the module was asked */
-    if (strcmp(name, r->module->kernels[r->kernel].name) != 0) {
-        snprintf(s->reason, sizeof s->reason,
-                 "the module has other kernels than when it was asked");
-        return;
     }
-    s->stage = ASKING;
-    s->supports = k->supports(&job, s->reason, sizeof s->reason);
-    if (s->supports != 0)
-        return;
-    s->reason[0] = '\0';
-    job.workspace_bytes = k->workspace_bytes ? k->workspace_bytes(&job) : 0;
-    s->workspace = job.workspace_bytes;
-    s->stage = ALLOCATING;
-    s->no_memory = !place_buffers(run, &job, at);
-    if (s->no_memory)
-        return;
-    s->stage = LAUNCHING;
-    double start = seconds();
-    s->launch = k->launch(&job, s->reason, sizeof s->reason);
-    bool waited = run->device->wait();
-    s->seconds = seconds() - start;
-    check_environment(s, "running");
-    s->stage = COPYING;
-    if (waited && check_workspace(run, &job) &&
-        buffers_from_device(run->buffers, run->device, at))
-        s->stage = DONE;
+    return false;
 }
 
-/* A kernel that did not come to an end: verdict and reason. */
-static void explain(const struct shared *s, const struct child_outcome *end,
-                    struct result *result)
+static void explain_end(const struct task_outcome *s, const struct buffers *b,
+                        const struct child_outcome *end, struct result *result)
 {
-    char how[256];
-    if (end->end != CHILD_RETURNED) {
-        child_describe(end, how, sizeof how);
-        result->verdict =
-            end->end == CHILD_TIMED_OUT ? VERDICT_HANG : VERDICT_CRASH;
-        snprintf(result->reason, sizeof result->reason, "%s %s", how,
-                 s->stage <= DONE ? stage_names[s->stage] : "");
+    char how[256], where[96];
+    const char *stage = s->stage <= DONE ? stage_names[s->stage] : "";
+    child_describe(end, how, sizeof how);
+    result->verdict =
+        end->end == CHILD_TIMED_OUT ? VERDICT_HANG : VERDICT_CRASH;
+    if (end->end == CHILD_KILLED && say_fault(s, b, where, sizeof where)) {
+        result->verdict = VERDICT_OUT_OF_BOUNDS;
+        snprintf(result->reason, sizeof result->reason, "%s: %.160s %s", where,
+                 how, stage);
+    } else {
+        snprintf(result->reason, sizeof result->reason, "%s %s", how, stage);
+    }
+}
+
+/* The child returned and has no result. */
+static void explain_failure(const struct task_outcome *s, struct result *result)
+{
+    char *text = result->reason;
+    const size_t size = sizeof result->reason;
+    result->verdict = VERDICT_NOT_RUN;
+    if (s->stage == OPENING) {
+        snprintf(text, size, "%s", s->said);
     } else if (s->stage == ASKING && s->supports != 0) {
         result->verdict = VERDICT_UNSUPPORTED;
-        snprintf(result->reason, sizeof result->reason, "%s",
+        snprintf(text, size, "%s",
                  s->reason[0] ? s->reason : "no reason given");
-    } else if (s->no_memory) {
-        result->verdict = VERDICT_NOT_RUN;
-        snprintf(result->reason, sizeof result->reason,
-                 "not enough memory on the device (a workspace of %zu bytes)",
-                 s->workspace);
-    } else {
+    } else if (s->stage == ALLOCATING) {
+        snprintf(text, size,
+                 "the device cannot take the buffers (a workspace of %zu bytes "
+                 "with them): %s",
+                 s->workspace, s->said);
+    } else if (s->launch != 0) {
         result->verdict = VERDICT_CRASH;
-        snprintf(result->reason, sizeof result->reason, "failed %s%s%s",
+        snprintf(text, size, "launch returned %d: %s%s%s", s->launch,
+                 s->reason[0] ? s->reason : "no reason given",
+                 s->said[0] ? "; " : "", s->said);
+    } else {
+        const char *why = s->stage == LOADING ? s->reason : s->said;
+        result->verdict = VERDICT_CRASH;
+        snprintf(text, size, "failed %s%s%s",
                  s->stage <= DONE ? stage_names[s->stage] : "",
-                 s->reason[0] ? ": " : "", s->reason);
+                 why[0] ? ": " : "", why);
     }
 }
 
-enum assay_status run_case(const struct run_request *request, bool *ran,
+static enum buffer_edge edge_of(const struct run_request *r)
+{
+    if (r->module->device != ASSAY_KERNEL_HOST)
+        return EDGE_BANDS;
+    return r->at_start ? EDGE_START : EDGE_END;
+}
+
+static void fill_task(const struct run_request *r, const struct buffers *b,
+                      struct task *t)
+{
+    const struct driver_info *info = r->module;
+    memset(t, 0, sizeof *t);
+    memcpy(t->path, info->path, sizeof t->path);
+    memcpy(t->kernel_name, info->kernels[r->kernel].name,
+           sizeof t->kernel_name);
+    t->kernel = r->kernel;
+    t->device = info->device;
+    t->index = r->device_index;
+    t->job = make_job(r);
+    t->buffers = *b;
+}
+
+/* A copy of what the child left, fit to be read. */
+static struct task_outcome take_outcome(const struct task *t)
+{
+    struct task_outcome o = t->outcome;
+    o.reason[sizeof o.reason - 1] = '\0';
+    o.notes[sizeof o.notes - 1] = '\0';
+    o.said[sizeof o.said - 1] = '\0';
+    term_plain(o.reason);
+    term_plain(o.said);
+    return o;
+}
+
+/* What a child that ended leaves: a candidate, or a verdict and its reason. */
+static enum assay_status collect(const struct run_request *r,
+                                 const struct buffers *b,
+                                 const struct task_outcome *o,
+                                 const struct child_outcome *end, bool *ran,
+                                 struct candidate *out, struct result *result,
+                                 struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    result->seconds = o->seconds;
+    memcpy(result->notes, o->notes, sizeof o->notes);
+    if (end->end != CHILD_RETURNED) {
+        explain_end(o, b, end, result);
+    } else if (o->stage != DONE || o->launch != 0) {
+        explain_failure(o, result);
+    } else {
+        *ran = true;
+        st = buffers_collect(b, &r->c->problem,
+                             assay_format_get(r->answer->recipe->out_format),
+                             out, err);
+        if (o->workspace_bytes > 0 && out->guard_bytes == 0)
+            out->guard_where = "beside the workspace";
+        out->guard_bytes += o->workspace_bytes;
+    }
+    return st;
+}
+
+enum assay_status run_case(const struct run_request *r, bool *ran,
                            struct candidate *out, struct result *result,
                            struct assay_error *err)
 {
-    const struct assay_recipe *recipe = request->answer->recipe;
+    const int file = r->worker ? worker_file(r->worker) : -1;
     struct buffers buffers;
-    struct shared *shared = NULL;
+    struct task *task = r->worker ? worker_task(r->worker) : NULL;
     struct child_outcome end;
     *ran = false;
     *out = (struct candidate){ 0 };
-    enum assay_status st =
-        buffers_new(request->c, request->answer, request->input,
-                    request->number, &buffers, err);
-    if (st != ASSAY_OK)
-        return st;
-    if ((st = child_share(sizeof *shared, &shared, err)) != ASSAY_OK)
+    enum assay_status st = buffers_new(r->c, r->answer, r->input, edge_of(r),
+                                       r->number, file, &buffers, err);
+    if (st != ASSAY_OK ||
+        (!task && (st = child_share(sizeof *task, &task, err)) != ASSAY_OK))
         goto out;
-    struct running running = { request, device_find(request->module->device),
-                               &buffers, shared };
-    st = child_run(work, &running, request->timeout_s, &end, err);
+    fill_task(r, &buffers, task);
+    st = r->worker ? worker_do(r->worker, r->timeout_s, &end, err)
+                   : child_run(task_do, task, r->timeout_s, &end, err);
     if (st != ASSAY_OK)
         goto out;
-    shared->reason[sizeof shared->reason - 1] = '\0';
-    shared->notes[sizeof shared->notes - 1] = '\0';
-    term_plain(shared->reason);
-    result->seconds = shared->seconds;
-    memcpy(result->notes, shared->notes, sizeof shared->notes);
-    if (end.end == CHILD_RETURNED && shared->stage == DONE &&
-        shared->launch == 0) {
-        *ran = true;
-        st = buffers_collect(&buffers, &request->c->problem,
-                             assay_format_get(recipe->out_format), out, err);
-        if (shared->workspace_bytes > 0 && out->guard_bytes == 0)
-            out->guard_where = "beside the workspace";
-        out->guard_bytes += shared->workspace_bytes;
-    } else if (end.end == CHILD_RETURNED && shared->stage == DONE) {
-        result->verdict = VERDICT_CRASH;
-        snprintf(result->reason, sizeof result->reason,
-                 "launch returned %d: %s", shared->launch,
-                 shared->reason[0] ? shared->reason : "no reason given");
-    } else {
-        explain(shared, &end, result);
-    }
+    const struct task_outcome outcome = take_outcome(task);
+    st = collect(r, &buffers, &outcome, &end, ran, out, result, err);
+    const bool refused = outcome.stage == ASKING && outcome.supports != 0;
+    if (r->worker && !refused &&
+        !(*ran && out->guard_bytes == 0 && out->input_bytes == 0))
+        worker_stop(r->worker);
 out:
-    child_unshare(shared, sizeof *shared);
+    if (!r->worker)
+        child_unshare(task, sizeof *task);
     buffers_free(&buffers);
     return st;
 }

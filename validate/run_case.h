@@ -15,6 +15,10 @@ struct run_request {
     const struct assay_answer *answer; /* payloads for packed input */
     double timeout_s;
     unsigned number; /* of the run; picks the poison */
+    int device_index;
+    struct worker *worker; /* that runs it; NULL: a child of its own */
+    bool at_start; /* on the host: inputs lie against the beginning of their
+                      memory, not against its end */
 };
 
 /* Runs it; the rest as in struct driver. */

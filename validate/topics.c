@@ -3,6 +3,7 @@
 
 #include "golden/term.h"
 #include "golden/topic.h"
+#include "validate/device_list.h"
 #include "validate/mutation.h"
 
 static struct topic_cell *next(struct topic_row *r, enum topic_kind kind)
@@ -79,15 +80,63 @@ static void fill_verdict(int i, struct topic_row *r)
                             : "the kernel did not come to an end");
 }
 
+static const struct topic_column device_columns[] = {
+    { "kind", COLUMN_TEXT },
+    { "index", COLUMN_NUMBER },
+    { "name", COLUMN_TEXT },
+    { "arch", COLUMN_TEXT },
+    { "memory_free", COLUMN_NUMBER },
+    { "memory_total", COLUMN_NUMBER },
+    { "driver", COLUMN_TEXT | COLUMN_EXTRA },
+    { "runtime", COLUMN_TEXT | COLUMN_EXTRA },
+    { "gb_per_s", COLUMN_NUMBER | COLUMN_EXTRA },
+    { "note", COLUMN_PROSE },
+};
+
+static const struct device_list *found;
+
+static int ask_devices(double timeout_s)
+{
+    found = device_list(timeout_s);
+    return found->count;
+}
+
+static void text_or_nothing(struct topic_row *r, const char *value)
+{
+    next(r, value[0] ? TOPIC_TEXT : TOPIC_NOTHING)->text = value;
+}
+
+static void bytes(struct topic_row *r, size_t value)
+{
+    next(r, value ? TOPIC_BYTES : TOPIC_NOTHING)->integer = (long long)value;
+}
+
+static void fill_device(int i, struct topic_row *r)
+{
+    const struct device_entry *e = &found->entries[i];
+    text(r, device_name(e->kind));
+    next(r, e->index >= 0 ? TOPIC_INTEGER : TOPIC_NOTHING)->integer = e->index;
+    text_or_nothing(r, e->facts.name);
+    text_or_nothing(r, e->facts.arch);
+    bytes(r, e->facts.memory_free);
+    bytes(r, e->facts.memory_total);
+    text_or_nothing(r, e->facts.driver);
+    text_or_nothing(r, e->facts.runtime);
+    real(r, e->facts.bandwidth / 1e9, e->facts.bandwidth > 0);
+    text_or_nothing(r, e->note);
+}
+
 #define COLUMNS(array) sizeof(array) / sizeof *(array), array
 
 static const struct topic topics[] = {
     { "mutations", "what `assay prove` does to right answers", MUTATIONS,
-      COLUMNS(mutation_columns), fill_mutation },
+      COLUMNS(mutation_columns), fill_mutation, NULL },
     { "gates", "rules that a kernel's answer must meet", GATES,
-      COLUMNS(gate_columns), fill_gate },
+      COLUMNS(gate_columns), fill_gate, NULL },
     { "verdicts", "what a kernel's run comes to, the gravest first", VERDICTS,
-      COLUMNS(verdict_columns), fill_verdict },
+      COLUMNS(verdict_columns), fill_verdict, NULL },
+    { "devices", "what kernels can run on here; drivers are asked", 0,
+      COLUMNS(device_columns), fill_device, ask_devices },
 };
 
 void validate_topics(void)

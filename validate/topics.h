@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of validate/ for `assay list`: mutations, gates, verdicts.
+ * The tables of validate/ for `assay list`: mutations, gates, verdicts,
+ * devices.
  */
 #ifndef ASSAY_VALIDATE_TOPICS_H
 #define ASSAY_VALIDATE_TOPICS_H

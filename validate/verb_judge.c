@@ -75,7 +75,8 @@ static const struct argp argp = {
     "options the report is that of the run. A --limit goes before the limits "
     "of the run; --limits takes the place of the run's own --limits and "
     "--limit; those that the golden set brought along stay below. Known "
-    "failures are those of --quarantine alone. The verdict of a kernel that "
+    "failures are those of the run, or of --quarantine in their place. The "
+    "verdict of a kernel that "
     "crashed, hung or did not run stays.\v"
     "Exit status as of `assay validate`.\n\n"
     "Example:\n"
@@ -109,7 +110,8 @@ static enum assay_status judge_all(struct judging_run *j,
         return assay_fail(err, ASSAY_MEMORY, "no memory for results");
     while (st == ASSAY_OK && j->count < j->list.count) {
         st = record_judge(j->run, j->list.at[j->count], &j->o->limits,
-                          &j->quarantine, keep, &j->results[j->count], err);
+                          j->o->quarantine ? &j->quarantine : NULL, keep,
+                          &j->results[j->count], err);
         j->count++;
     }
     return st;
@@ -120,14 +122,11 @@ static enum assay_status write_results(const struct judging_run *j,
                                        const struct report *report,
                                        struct assay_error *err)
 {
-    struct report_file file = { j->o->format, j->o->out, NULL };
+    struct report_file file = { .format = j->o->format, .path = j->o->out };
     enum assay_status st = report_file_begin(&file, report, err);
     for (size_t i = 0; st == ASSAY_OK && i < j->count; i++)
-        st = report_file_one(&file, report, &j->results[i], err);
-    if (st == ASSAY_OK)
-        st = report_file_end(&file, report, err);
-    report_file_close(&file);
-    return st;
+        report_file_one(&file, report, &j->results[i]);
+    return st == ASSAY_OK ? report_file_end(&file, report, err) : st;
 }
 
 static enum assay_status write_report(struct judging_run *j, int *code,
@@ -139,7 +138,8 @@ static enum assay_status write_report(struct judging_run *j, int *code,
         record_report(j->run, &j->o->limits, j->command, &report, err);
     j->command = NULL;
     report.verb = "judge";
-    report.quarantine_option = j->o->quarantine;
+    if (j->o->quarantine)
+        report.quarantine_option = j->o->quarantine;
     report.results = j->results;
     report.count = j->count;
     if (st == ASSAY_OK) {

@@ -23,6 +23,7 @@ struct options {
     enum driver_kind driver;
     const char *driver_option; /* as given, or NULL */
     const char *layout;        /* of outputs made elsewhere, or NULL */
+    const char *device;        /* the same */
     unsigned inputs;           /* bits, as of a kernel */
     const char *timeout;       /* as given, or NULL */
     double timeout_s;
@@ -37,6 +38,7 @@ enum {
     KEY_DRIVER = 256, /* and those of the other rows of driver.def */
     KEY_RECIPE = KEY_DRIVER + DRIVERS,
     KEY_LAYOUT,
+    KEY_DEVICE,
     KEY_CASE,
     KEY_KERNEL,
     KEY_INPUT,
@@ -55,6 +57,10 @@ static const struct argp_option keys[] = {
     { "layout", KEY_LAYOUT, "AXES", 0,
       "axes of O in --outputs, outermost first: hsd, shd, bhsd, bshd; default "
       "the file's metadata \"layout\", else hsd",
+      0 },
+    { "device", KEY_DEVICE, "KIND[:N]", 0,
+      "host, hip or cuda, and which of them, as `assay list devices` has it; "
+      "default the module's kind, the first",
       0 },
     { "recipe", KEY_RECIPE, "LIST", 0,
       "only these recipes of the set, names, globs, or NAME@FORM", 0 },
@@ -78,8 +84,9 @@ static const struct argp_option keys[] = {
       "of their own; `assay judge` reads them from .h5 only",
       0 },
     { "output", 'o', "FILE", 0,
-      "write the report there, whole at the end; jsonl line by line as kernels "
-      "are judged. A name that ends in .h5 gets a run record, for `assay "
+      "write the report there, whole at the end; jsonl line by line to "
+      "FILE" REPORT_PART " as kernels are judged, which becomes FILE at the "
+      "end. A name that ends in .h5 gets a run record, for `assay "
       "judge` "
       "and `assay compare`, and the report goes on to where it would; may be "
       "given for both",
@@ -107,11 +114,15 @@ static void pick_driver(struct argp_state *state, struct options *o,
 static void check_saved(struct argp_state *state, const struct options *o)
 {
     const bool saved = o->driver == DRIVER_OUTPUTS;
-    if (saved && (o->runs > 1 || o->timeout))
+    const char *of_kernels = o->runs > 1  ? "repeat"
+                             : o->timeout ? "timeout"
+                             : o->device  ? "device"
+                                          : NULL;
+    if (saved && of_kernels)
         argp_error(state,
                    "--%s is for kernels that run; --outputs has what "
                    "they left",
-                   o->timeout ? "timeout" : "repeat");
+                   of_kernels);
     if (!saved && o->layout)
         argp_error(state, "--layout is for --outputs");
 }
@@ -126,6 +137,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
     switch (key) {
     case KEY_LAYOUT: o->layout = arg; break;
+    case KEY_DEVICE: o->device = arg; break;
     case KEY_RECIPE: o->recipe = strcmp(arg, "all") == 0 ? "*" : arg; break;
     case KEY_CASE: o->cases = arg; break;
     case KEY_KERNEL: o->kernel = arg; break;
@@ -200,6 +212,7 @@ struct validate {
     struct limits *limits;
     struct quarantine quarantine;
     struct run_file_writer *record; /* or NULL */
+    struct assay_error no_record; /* why it could not be written, or ASSAY_OK */
     struct progress progress;
     int64_t cases;
     int64_t runs_per_case; /* as far as the driver tells */
@@ -229,13 +242,17 @@ static enum assay_status new_result(struct validate *v,
     return ASSAY_OK;
 }
 
-/* The result is whole; sketch NULL: there was nothing to judge. */
-static enum assay_status finish(struct validate *v, struct result *r,
-                                const struct sketch *sketch,
-                                struct assay_error *err)
+/* The result is whole; sketch NULL: there was nothing to judge. A record that
+ * cannot be written ends the record and not the run. */
+static void finish(struct validate *v, struct result *r,
+                   const struct sketch *sketch)
 {
     r->known = quarantine_find(&v->quarantine, r);
-    return v->record ? record_add(v->record, r, sketch, err) : ASSAY_OK;
+    if (v->record &&
+        record_add(v->record, r, sketch, &v->no_record) != ASSAY_OK) {
+        run_file_abandon(v->record);
+        v->record = NULL;
+    }
 }
 
 struct loaded {
@@ -258,6 +275,7 @@ static enum assay_status run_repeatedly(struct validate *v,
     while (st == ASSAY_OK && *ran && first->runs < v->o->runs) {
         struct candidate next;
         run->number = v->runs++;
+        run->at_start = first->runs % 2;
         st = v->driver.run(&v->driver, run, ran, &next, r, err);
         if (st == ASSAY_OK && *ran)
             candidate_add_run(&run->c->problem, first, &next);
@@ -282,7 +300,8 @@ static enum assay_status judge_one(struct validate *v, const struct loaded *l,
                                    const struct candidate *candidate,
                                    struct result *r, struct assay_error *err)
 {
-    const struct yardstick against = { &l->c->problem, l->answer, l->exact };
+    const struct yardstick against = { &l->c->problem, l->answer, l->exact,
+                                       l->c };
     struct limit limits[GATES];
     struct sketch sketch;
     enum assay_status st = sketch_make(&against, candidate, &sketch, err);
@@ -293,7 +312,7 @@ static enum assay_status judge_one(struct validate *v, const struct loaded *l,
     if (st == ASSAY_OK)
         look_into(l, candidate, &sketch, r);
     if (st == ASSAY_OK)
-        st = finish(v, r, &sketch, err);
+        finish(v, r, &sketch);
     if (st == ASSAY_OK && v->o->rows)
         st = result_keep_rows(r, &sketch, err);
     else if (st == ASSAY_OK && report_format_has_pictures(v->o->format))
@@ -324,30 +343,29 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
                  "the kernel's softmax form is %.31s, the set's answers are "
                  "for %s",
                  k->softmax_form, form);
-        return finish(v, r, NULL, err);
+        finish(v, r, NULL);
+        return ASSAY_OK;
     }
     int64_t total = v->cases * v->runs_per_case;
     progress_step(&v->progress, v->runs < total ? v->runs : total, total);
-    struct driver_run run = {
-        kernel, input, l->c, l->answer, v->o->timeout_s, 0
-    };
+    struct driver_run run = { kernel,          input, l->c, l->answer,
+                              v->o->timeout_s, 0,     false };
     st = run_repeatedly(v, &run, &ran, &candidate, r, err);
-    if (st == ASSAY_OK)
-        st =
-            ran ? judge_one(v, l, &candidate, r, err) : finish(v, r, NULL, err);
+    if (st == ASSAY_OK && ran)
+        st = judge_one(v, l, &candidate, r, err);
+    else if (st == ASSAY_OK)
+        finish(v, r, NULL);
     candidate_free(&candidate);
     return st;
 }
 
 /* Results that no report knows yet. */
-static enum assay_status tell(struct validate *v, struct assay_error *err)
+static void tell(struct validate *v)
 {
-    enum assay_status st = ASSAY_OK;
     v->report.results = v->results;
     v->report.count = v->count;
-    while (st == ASSAY_OK && v->told < v->count)
-        st = report_file_one(&v->file, &v->report, &v->results[v->told++], err);
-    return st;
+    while (v->told < v->count)
+        report_file_one(&v->file, &v->report, &v->results[v->told++]);
 }
 
 /* What the driver has instead. */
@@ -383,15 +401,14 @@ static enum assay_status run_recipe(struct validate *v, const struct loaded *l,
         for (int i = 0; st == ASSAY_OK && i < 3; i++)
             if (kernel->inputs & v->o->inputs & kinds[i])
                 if ((st = run_one(v, l, k, kinds[i], err)) == ASSAY_OK)
-                    st = tell(v, err);
+                    tell(v);
     }
     if (st == ASSAY_OK && v->count == before &&
         (st = new_result(v, l->c, recipe, &r, err)) == ASSAY_OK) {
         r->verdict = VERDICT_UNSUPPORTED;
         say_no_kernel(v, r->reason, sizeof r->reason);
-        st = finish(v, r, NULL, err);
-        if (st == ASSAY_OK)
-            st = tell(v, err);
+        finish(v, r, NULL);
+        tell(v);
     }
     return st;
 }
@@ -479,11 +496,12 @@ static enum assay_status begin_record(struct validate *v,
                : ASSAY_OK;
 }
 
-static enum assay_status end_record(struct validate *v, struct assay_error *err)
+static void end_record(struct validate *v)
 {
     struct run_file_writer *w = v->record;
     v->record = NULL;
-    return w ? run_file_commit(w, err) : ASSAY_OK;
+    if (w)
+        run_file_commit(w, &v->no_record);
 }
 
 static enum assay_status begin_report(struct validate *v,
@@ -495,12 +513,13 @@ static enum assay_status begin_report(struct validate *v,
                                  .driver = v->driver.kind,
                                  .driver_option = v->o->driver_option,
                                  .layout_option = v->o->layout,
+                                 .device_option = v->o->device,
                                  .timeout_option = v->o->timeout,
                                  .quarantine_option = v->o->quarantine,
                                  .limits = v->limits,
                                  .runs = v->o->runs,
                                  .module = v->driver.info };
-    v->file = (struct report_file){ v->o->format, v->o->out, NULL };
+    v->file = (struct report_file){ .format = v->o->format, .path = v->o->out };
     report_run_fill(&v->report, v->set, v->command);
     v->command = NULL;
     return report_file_begin(&v->file, &v->report, err);
@@ -524,6 +543,24 @@ static enum assay_status bind_driver(struct validate *v,
     return v->driver.bind ? v->driver.bind(&v->driver, &b, err) : ASSAY_OK;
 }
 
+/* Verdicts are told, whatever became of the files they were to be in. */
+static enum assay_status end(struct validate *v, int *code,
+                             struct assay_error *err)
+{
+    end_record(v);
+    *code = report_exit(&v->report);
+    enum assay_status st = report_file_end(&v->file, &v->report, err);
+    report_unused(&v->report, &v->quarantine);
+    if (st == ASSAY_OK)
+        say_counts(v);
+    if (v->no_record.status == ASSAY_OK)
+        return st;
+    if (st != ASSAY_OK)
+        verb_say("validate", err->text);
+    *err = v->no_record;
+    return err->status;
+}
+
 static enum assay_status validate(struct validate *v, int *code,
                                   struct assay_error *err)
 {
@@ -533,8 +570,8 @@ static enum assay_status validate(struct validate *v, int *code,
         (v->o->quarantine &&
          (st = quarantine_read(v->o->quarantine, &v->quarantine, err)) !=
              ASSAY_OK) ||
-        (st = driver_open(v->o->driver, v->o->driver_option, v->o->timeout_s,
-                          &v->driver, err)) != ASSAY_OK ||
+        (st = driver_open(v->o->driver, v->o->driver_option, v->o->device,
+                          v->o->timeout_s, &v->driver, err)) != ASSAY_OK ||
         (st = bind_driver(v, err)) != ASSAY_OK ||
         (st = check_outputs(v, err)) != ASSAY_OK ||
         (st = check_selections(v, err)) != ASSAY_OK ||
@@ -552,15 +589,7 @@ static enum assay_status validate(struct validate *v, int *code,
         if (select_has(v->o->cases, assay_set_case_name(v->set, i)))
             st = run_set_case(v, i, err);
     progress_end(&v->progress);
-    if (st != ASSAY_OK || (st = end_record(v, err)) != ASSAY_OK)
-        return st;
-    *code = report_exit(&v->report);
-    st = report_file_end(&v->file, &v->report, err);
-    if (st == ASSAY_OK) {
-        report_unused(&v->report, &v->quarantine);
-        say_counts(v);
-    }
-    return st;
+    return st == ASSAY_OK ? end(v, code, err) : st;
 }
 
 int verb_validate(int argc, char **argv)

@@ -4,8 +4,7 @@
  * that exports one function, assay_module(), which returns a table of
  * kernels. The validator owns all memory, poisons outputs, guards their edges
  * and waits for the launch to end; a kernel says what it supports and launches.
- * Version 0.1 of the validator drives the host; devices of the other kinds are
- * part of the interface already.
+ * It has taken the device (hipSetDevice, cudaSetDevice) before it asks.
  *
  * Plain C, no other header of the project. A job grows only at its end and
  * starts with its size; kernel rows grow only at their end and the module says
@@ -86,7 +85,8 @@ enum assay_kernel_mask {
 };
 
 /* A tensor [batch, token, head, channel]. Strides count elements; the channel
- * stride is always 1. Offsets may pass 2^31 elements. */
+ * stride is always 1. Offsets may pass 2^31 elements. Pointers are aligned to
+ * 16 bytes on the host, to 256 on a GPU. */
 struct assay_kernel_tensor {
     void *data; /* inputs are read only, whatever C says */
     int32_t format;     /* enum assay_kernel_format */

@@ -104,6 +104,24 @@ struct assay_tensor {
     double clip; /* binary32 scales: max / clip for max; 0 means 1 */
 };
 
+/* Channels of a token, or tokens of a channel, that one E8M0 scale is for. */
+enum { ASSAY_BLOCK_CHANNELS = 32, ASSAY_SCALE_AXES = 4 };
+
+/* ASSAY_SHAPE unless b, h and d are at least 1, s is at least 0 and all that a
+ * quantizer makes of it can be addressed. */
+ASSAY_API enum assay_status
+assay_tensor_check(const struct assay_tensor *tensor, struct assay_error *err);
+
+/* Sizes of a checked tensor's scales along their axes, as of scale.def; returns
+ * how many axes there are, 0 where there are no scales. Blocks of tokens are 4
+ * * ceil(s / 128) a channel: V's tiles are whole. */
+ASSAY_API int assay_scale_sizes(enum assay_scale scale,
+                                const struct assay_tensor *tensor,
+                                int64_t sizes[ASSAY_SCALE_AXES]);
+/* Their product. */
+ASSAY_API int64_t assay_scale_count(enum assay_scale scale,
+                                    const struct assay_tensor *tensor);
+
 /* One quantized tensor. The arrays are the payload's own. */
 struct assay_payload {
     const struct assay_format *format;
@@ -120,9 +138,8 @@ struct assay_payload {
 /* Quantizes x [b, s, h, d], which has been prepared. out is made new; free it
  * with assay_payload_free, also after a failure. NaN is never an amax and
  * stays NaN. A subnormal amax can make 1 / scale infinite; then codes saturate
- * or are NaN, as they would in the kernel. BLOCK_TOKENS has 4 * ceil(s / 128)
- * blocks a channel. ASSAY_SHAPE unless b, h and d are at least 1, s is at least
- * 0 and all can be addressed. */
+ * or are NaN, as they would in the kernel. ASSAY_SHAPE unless
+ * assay_tensor_check() takes the tensor. */
 ASSAY_API enum assay_status assay_quantize(const struct assay_quantizer *how,
                                            const struct assay_tensor *tensor,
                                            const float *x,

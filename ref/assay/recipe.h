@@ -135,6 +135,22 @@ struct assay_payloads {
     float *lse_shift; /* [b, hq, nq], what that took off the LSE; or NULL */
 };
 
+/* What a recipe quantizes. */
+enum assay_input { ASSAY_INPUT_Q, ASSAY_INPUT_K, ASSAY_INPUT_V, ASSAY_INPUTS };
+
+/* "q", "k" or "v"; static. */
+ASSAY_API const char *assay_input_name(enum assay_input input);
+ASSAY_API struct assay_payload *
+assay_payloads_at(struct assay_payloads *payloads, enum assay_input input);
+
+/* Whom a recipe gives an operand to, and that operand's sizes. */
+ASSAY_API const struct assay_quantizer *
+assay_recipe_quantizer(const struct assay_recipe *recipe,
+                       enum assay_input input);
+ASSAY_API struct assay_tensor
+assay_recipe_tensor(const struct assay_recipe *recipe,
+                    const struct assay_problem *p, enum assay_input input);
+
 /* ASSAY_SHAPE with a sentence where the recipe is not defined for the problem:
  * a rotation needs a head width that is a power of two. */
 ASSAY_API enum assay_status
@@ -152,6 +168,12 @@ assay_recipe_quantize(const struct assay_recipe *recipe,
                       const struct assay_format *word, const float *k_mean,
                       const float *q, const float *k, const float *v,
                       struct assay_payloads *out, struct assay_error *err);
+/* What the quantizer of one operand x sees, into y (or x itself): prepared as
+ * its row of quantizer.def asks, with k_mean as in the payloads (NULL: none). */
+ASSAY_API enum assay_status assay_recipe_prepare(
+    const struct assay_recipe *recipe, const struct assay_problem *p,
+    const struct assay_format *word, const float *k_mean,
+    enum assay_input input, const float *x, float *y, struct assay_error *err);
 ASSAY_API void assay_payloads_free(struct assay_payloads *payloads);
 
 /* What a legal kernel of the same recipe and form may differ by, per row

@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: MIT
- *
- * assay show: what a golden set holds, and how far each recipe is from the
- * exact answer.
- */
+/* SPDX-License-Identifier: MIT */
+#include "golden/show_set.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,53 +11,7 @@
 #include "golden/limits.h"
 #include "golden/select.h"
 #include "golden/set.h"
-#include "golden/show_run.h"
-#include "golden/stored.h"
 #include "golden/term.h"
-#include "golden/verb.h"
-
-struct options {
-    const char *file, *cases;
-    bool json;
-};
-
-enum { KEY_FORMAT = 256, KEY_CASE };
-
-static const struct argp_option keys[] = {
-    { "format", KEY_FORMAT, "table|json", 0, "default table", 0 },
-    { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
-    { 0 },
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    static const char *const formats[] = { "table", "json" };
-    struct options *o = state->input;
-    switch (key) {
-    case KEY_FORMAT:
-        o->json = verb_word(state, "--format", arg, formats, 2) == 1;
-        break;
-    case KEY_CASE: o->cases = arg; break;
-    default: return verb_one_set(key, arg, state, &o->file);
-    }
-    return 0;
-}
-
-static const struct argp argp = {
-    keys,
-    parse,
-    "SET.h5|RUN.h5",
-    "Says what a golden set holds: its cases, the error bar of their exact "
-    "answers, and the distance of each emulated recipe from the exact "
-    "answer. Of a run record (`assay validate SET.h5 -o RUN.h5`) it says which "
-    "module and set it is of, and the verdicts as they were then; `assay "
-    "judge` gives the whole report.\v"
-    "Example:\n  assay show heads.h5\n"
-    "  assay show heads.h5 --case '*layer0' --format json",
-    NULL,
-    NULL,
-    NULL
-};
 
 /* What is shown of one recipe of one case. */
 struct shown {
@@ -322,13 +274,14 @@ static enum assay_status read_limits(const struct assay_set *set,
     return st;
 }
 
-static enum assay_status show(const struct options *o, struct assay_error *err)
+enum assay_status show_set(const char *path, const char *selected, bool json,
+                           struct assay_error *err)
 {
     struct assay_set *set;
     struct limits_list limits = { 0 };
     struct shown_case *cases = NULL;
     size_t n = 0;
-    enum assay_status st = assay_set_open(o->file, &set, err);
+    enum assay_status st = assay_set_open(path, &set, err);
     if (st != ASSAY_OK)
         return st;
     size_t count = assay_set_count(set);
@@ -340,16 +293,16 @@ static enum assay_status show(const struct options *o, struct assay_error *err)
     }
     for (size_t i = 0; i < count; i++)
         names[i] = assay_set_case_name(set, i);
-    st = select_check(o->cases, "case", names, count, err);
+    st = select_check(selected, "case", names, count, err);
     if (st == ASSAY_OK)
         st = read_limits(set, &limits, err);
     for (size_t i = 0; st == ASSAY_OK && i < count; i++)
-        if (select_has(o->cases, names[i]) &&
+        if (select_has(selected, names[i]) &&
             (st = read_case(set, i, &cases[n], err)) == ASSAY_OK)
             n++;
     if (st == ASSAY_OK)
-        o->json ? print_json(set, &limits, cases, n)
-                : print_tables(set, &limits, cases, n);
+        json ? print_json(set, &limits, cases, n)
+             : print_tables(set, &limits, cases, n);
 out:
     limits_list_free(&limits);
     for (size_t i = 0; i < n; i++)
@@ -358,17 +311,4 @@ out:
     free(names);
     assay_set_close(set);
     return st;
-}
-
-int verb_show(int argc, char **argv)
-{
-    struct options o = { 0 };
-    struct assay_error err;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
-    enum assay_status st = stored_kind_of(o.file) == STORED_RUN
-                               ? show_run(o.file, o.cases, o.json, &err)
-                               : show(&o, &err);
-    if (st != ASSAY_OK)
-        return verb_fail("show", &err);
-    return verb_end("show", 0);
 }

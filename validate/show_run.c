@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "golden/show_run.h"
+#include "validate/show_run.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "golden/json.h"
-#include "golden/run_file.h"
 #include "golden/select.h"
 #include "golden/sheet.h"
+#include "validate/record.h"
 
 static const char *const provenance[] = { "version", "command", "date",
                                           "host",    "cpu",     "blas" };
@@ -45,14 +46,14 @@ static void print_head(const struct run_file *run)
         char *text = run_file_provenance(run, provenance[i]);
         if (text)
             term_plain(text);
-        printf("  %-16s %s\n", provenance[i], text ? text : "not said");
+        printf("  %-17s %s\n", provenance[i], text ? text : "not said");
         free(text);
     }
     for (int i = 0; i < FACTS; i++)
         if (facts[i].text)
-            printf("  %-16s %s\n", facts[i].key,
+            printf("  %-17s %s\n", facts[i].key,
                    facts[i].text[0] ? facts[i].text : "not said");
-    printf("\nverdicts as they were; `assay judge` judges again\n");
+    printf("\nverdicts as they were; `assay judge` gives the whole report\n");
 }
 
 /* Seconds of the launch; NaN where none came to its end. */
@@ -61,21 +62,64 @@ static double seconds_of(const struct run_result *r)
     return r->seconds > 0 ? r->seconds : (double)NAN;
 }
 
-static void add_row(struct sheet *s, const struct run_result *r)
+/* A record that is selected from, and what this program makes of its rows by
+ * the limits of the run. */
+struct shown {
+    const struct run_file *run;
+    const char *cases;
+    enum verdict *judged;
+};
+
+/* NULL: the verdict that is recorded. */
+static const char *other_verdict(const struct shown *s, size_t i,
+                                 const struct run_result *r)
 {
+    const char *name = verdict_get(s->judged[i])->name;
+    return strcmp(name, r->verdict) == 0 ? NULL : name;
+}
+
+static const char *known_word(const struct run_result *r)
+{
+    const bool passed =
+        strcmp(r->verdict, verdict_get(VERDICT_PASS)->name) == 0;
+    return !r->known.tracker ? "" : passed ? ", unexpected" : ", known";
+}
+
+static void add_row(struct sheet *s, const struct run_result *r,
+                    const char *other)
+{
+    const char *known = r->known.tracker;
     char *line = assay_case_line(&r->problem);
     sheet_cell(s, "%s", r->case_name);
     sheet_cell(s, "%s", line ? line : "");
     sheet_cell(s, "%s", r->recipe->name);
     sheet_cell(s, "%s%s%s", r->kernel[0] ? r->kernel : "-", r->input ? " " : "",
                r->input ? r->input : "");
-    sheet_cell(s, "%s", r->verdict);
+    sheet_cell(s, "%s%s%s%s", r->verdict, known_word(r),
+               other ? ", judged " : "", other ? other : "");
     sheet_number(s, "%.3g", seconds_of(r));
-    sheet_cell(s, "%s", r->reason);
+    sheet_cell(s, "%s%s%s%s%s%s", r->reason, r->reason[0] && known ? "; " : "",
+               known ? "known: " : "", known ? known : "", known ? ", " : "",
+               known ? r->known.reason : "");
     free(line);
 }
 
-static json_t *result_json(const struct run_result *r)
+static json_t *known_json(const struct run_known *known)
+{
+    const struct {
+        const char *key, *text;
+    } all[] = { { "tracker", known->tracker },
+                { "reason", known->reason },
+                { "date", known->date },
+                { "verdict", known->verdict } };
+    json_t *out = known->tracker ? json_object() : json_null();
+    for (size_t i = 0; known->tracker && i < sizeof all / sizeof *all; i++)
+        json_object_set_new(out, all[i].key,
+                            all[i].text ? json_text(all[i].text) : json_null());
+    return out;
+}
+
+static json_t *result_json(const struct run_result *r, const char *other)
 {
     json_t *out = json_object();
     json_object_set_new(out, "case", json_plain(r->case_name));
@@ -87,6 +131,8 @@ static json_t *result_json(const struct run_result *r)
     json_object_set_new(out, "input",
                         r->input ? json_string(r->input) : json_null());
     json_object_set_new(out, "verdict", json_text(r->verdict));
+    json_object_set_new(out, "judged", json_text(other ? other : r->verdict));
+    json_object_set_new(out, "known", known_json(&r->known));
     json_object_set_new(out, "reason", json_text(r->reason));
     json_object_set_new(out, "notes", json_text(r->notes));
     json_object_set_new(out, "seconds", json_number(seconds_of(r)));
@@ -118,33 +164,55 @@ static json_t *head_json(const struct run_file *run)
     return out;
 }
 
-/* Each result once, as an object, as a row, or only looked at. */
-static enum assay_status each_result(const struct run_file *run,
-                                     const char *cases, struct sheet *sheet,
-                                     json_t *list, struct assay_error *err)
+/* Reads rows and all, so that what contradicts itself is refused before
+ * anything is printed. */
+static enum assay_status judge_all(struct shown *s, struct assay_error *err)
 {
-    enum assay_status st = ASSAY_OK;
+    const struct run_file *run = s->run;
+    struct limits limits = { 0 };
+    for (int g = 0; g < GATES; g++)
+        limits.command[g] = NAN;
+    enum assay_status st =
+        limits_load_run(&limits, run_file_facts(run), run_file_path(run), err);
     size_t shown = 0;
     for (size_t i = 0; st == ASSAY_OK && i < run_file_count(run); i++) {
-        struct run_result r;
-        st = run_file_describe(run, i, &r, err);
-        if (st == ASSAY_OK && select_has(cases, r.case_name)) {
-            shown++;
-            if (list)
-                json_array_append_new(list, result_json(&r));
-            else if (sheet)
-                add_row(sheet, &r);
+        struct result judged = { 0 };
+        st = record_judge(run, i, &limits, NULL, KEEP_NOTHING, &judged, err);
+        if (st == ASSAY_OK) {
+            s->judged[i] = judged.verdict;
+            shown += select_has(s->cases, judged.case_name);
         }
-        run_result_free(&r);
+        result_free(&judged);
     }
-    if (st == ASSAY_OK && cases && shown == 0)
+    limits_free(&limits);
+    if (st == ASSAY_OK && s->cases && shown == 0)
         st = assay_fail(err, ASSAY_USAGE, "%s: no case matches \"%.100s\"",
-                        run_file_path(run), cases);
+                        run_file_path(run), s->cases);
     return st;
 }
 
-static enum assay_status show_table(const struct run_file *run,
-                                    const char *cases, struct assay_error *err)
+/* Each result that is selected, as an object or as a row. */
+static enum assay_status each_result(const struct shown *s, struct sheet *sheet,
+                                     json_t *list, struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < run_file_count(s->run); i++) {
+        struct run_result r;
+        st = run_file_describe(s->run, i, &r, err);
+        if (st == ASSAY_OK && select_has(s->cases, r.case_name)) {
+            const char *other = other_verdict(s, i, &r);
+            if (list)
+                json_array_append_new(list, result_json(&r, other));
+            else
+                add_row(sheet, &r, other);
+        }
+        run_result_free(&r);
+    }
+    return st;
+}
+
+static enum assay_status show_table(const struct shown *shown,
+                                    struct assay_error *err)
 {
     static const struct column columns[] = {
         { "CASE", COLUMN_LONG },    { "PROBLEM", COLUMN_LONG | COLUMN_EXTRA },
@@ -153,22 +221,18 @@ static enum assay_status show_table(const struct run_file *run,
         { "REASON", COLUMN_PROSE },
     };
     struct sheet s;
-    /* what is wrong is said before anything is printed */
-    enum assay_status st = each_result(run, cases, NULL, NULL, err);
-    if (st != ASSAY_OK)
-        return st;
-    print_head(run);
+    print_head(shown->run);
     sheet_begin(&s, stdout, false, NULL, columns, 7);
-    st = each_result(run, cases, &s, NULL, err);
+    enum assay_status st = each_result(shown, &s, NULL, err);
     sheet_end(&s);
     return st;
 }
 
-static enum assay_status show_json(const struct run_file *run,
-                                   const char *cases, struct assay_error *err)
+static enum assay_status show_json(const struct shown *shown,
+                                   struct assay_error *err)
 {
-    json_t *out = head_json(run), *list = json_array();
-    enum assay_status st = each_result(run, cases, NULL, list, err);
+    json_t *out = head_json(shown->run), *list = json_array();
+    enum assay_status st = each_result(shown, NULL, list, err);
     json_object_set_new(out, "results", list);
     if (st == ASSAY_OK)
         json_print(out, stdout);
@@ -180,10 +244,18 @@ static enum assay_status show_json(const struct run_file *run,
 enum assay_status show_run(const char *path, const char *cases, bool json,
                            struct assay_error *err)
 {
+    struct shown s = { .cases = cases };
     struct run_file *run;
     enum assay_status st = run_file_open(path, &run, err);
+    if (st != ASSAY_OK)
+        return st;
+    s.run = run;
+    s.judged = calloc(run_file_count(run) + 1, sizeof *s.judged);
+    st = s.judged ? judge_all(&s, err)
+                  : assay_fail(err, ASSAY_MEMORY, "no memory for verdicts");
     if (st == ASSAY_OK)
-        st = json ? show_json(run, cases, err) : show_table(run, cases, err);
+        st = json ? show_json(&s, err) : show_table(&s, err);
+    free(s.judged);
     run_file_close(run);
     return st;
 }
