@@ -132,8 +132,9 @@ static enum verdict judge_words(const struct scene *s, const float *words)
 {
     const struct candidate candidate = { .o = words, .saved = true };
     struct result r = { .recipe = s->answer.recipe };
-    MUST(judge(&(struct yardstick){ &s->c.problem, &s->answer, &s->exact },
-               &candidate, &r, &err));
+    MUST(judge(
+        &(struct yardstick){ &s->c.problem, &s->answer, &s->exact, &s->c },
+        &candidate, &r, &err));
     const enum verdict verdict = r.verdict;
     result_free(&r);
     return verdict;
