@@ -72,8 +72,14 @@ static enum assay_status open_form(struct tensors *t, struct assay_error *err)
     return tensors_open_safetensors(t, err);
 }
 
-enum assay_status tensors_open(const char *path, struct tensors **out,
-                               struct assay_error *err)
+bool tensors_wants(const struct tensors *t, const char *name)
+{
+    return !t->wanted || t->wanted(name);
+}
+
+enum assay_status tensors_open(const char *path,
+                               bool (*wanted)(const char *name),
+                               struct tensors **out, struct assay_error *err)
 {
     struct tensors *t = calloc(1, sizeof *t);
     *out = NULL;
@@ -81,6 +87,7 @@ enum assay_status tensors_open(const char *path, struct tensors **out,
         free(t);
         return assay_fail(err, ASSAY_MEMORY, "no memory for tensors");
     }
+    t->wanted = wanted;
     enum assay_status st = open_form(t, err);
     if (st != ASSAY_OK) {
         tensors_close(t);
@@ -189,12 +196,15 @@ enum assay_status tensors_open_safetensors(struct tensors *t,
         const struct assay_safetensors_tensor *from;
         if ((st = assay_safetensors_get(file, i, &from, err)) != ASSAY_OK)
             break;
+        if (!tensors_wants(t, from->name))
+            continue;
         struct tensor one = { .type = type_of(from->dtype->id),
                               .type_name = from->dtype->name,
                               .rank = from->rank };
         memcpy(one.shape, from->shape, sizeof one.shape);
         if ((st = tensors_add(t, from->name, &one, 1, err)) == ASSAY_OK)
-            t->list[i].bytes = from->bytes; /* elements may be less than one */
+            t->list[t->count - 1].bytes =
+                from->bytes; /* elements may be less than one */
     }
     return st;
 }

@@ -7,6 +7,7 @@
 #ifndef ASSAY_TENSORS_H
 #define ASSAY_TENSORS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "assay/error.h"
@@ -33,11 +34,13 @@ struct tensor {
 
 struct tensors;
 
-/* Reads names, types and shapes, and checks them against the file's size.
- * *out is the caller's to tensors_close, NULL after a failure. ASSAY_FILE,
- * ASSAY_FORMAT, ASSAY_MEMORY, with the path. */
-enum assay_status tensors_open(const char *path, struct tensors **out,
-                               struct assay_error *err);
+/* Reads names, types and shapes, and checks them against the file's size. What
+ * `wanted` does not want is left out, so that it may be of a type that is not
+ * read; NULL wants all. *out is the caller's to tensors_close, NULL after a
+ * failure. ASSAY_FILE, ASSAY_FORMAT, ASSAY_MEMORY, with the path. */
+enum assay_status tensors_open(const char *path,
+                               bool (*wanted)(const char *name),
+                               struct tensors **out, struct assay_error *err);
 void tensors_close(struct tensors *t);
 
 const char *tensors_path(const struct tensors *t);

@@ -14,7 +14,8 @@ struct tensors {
     struct tensor *list;
     size_t count;
     json_t *metadata; /* object of strings, or NULL */
-    void *own;        /* the form's */
+    bool (*wanted)(const char *name);
+    void *own; /* the form's */
     enum assay_status (*read)(const struct tensors *t, size_t i, void *data,
                               struct assay_error *err);
     void (*close)(struct tensors *t);
@@ -28,6 +29,8 @@ enum assay_status tensors_room(struct tensors *t, size_t count,
 enum assay_status tensors_add(struct tensors *t, const char *name,
                               const struct tensor *tensor, size_t elem_bytes,
                               struct assay_error *err);
+
+bool tensors_wants(const struct tensors *t, const char *name);
 
 /* The forms: each fills *t, whose path is set. */
 enum assay_status tensors_open_safetensors(struct tensors *t,

@@ -89,8 +89,9 @@ static enum assay_status list(struct tensors *t, hid_t file,
         struct assay_error no_group;
         struct tensor one;
         enum h5_type type;
-        if (h5_check_link(t->path, file, names[i], H5O_TYPE_GROUP, &no_group) ==
-            ASSAY_OK)
+        if (!tensors_wants(t, names[i]) ||
+            h5_check_link(t->path, file, names[i], H5O_TYPE_GROUP, &no_group) ==
+                ASSAY_OK)
             continue;
         if ((st = info(t->path, file, names[i], &type, &one, err)) == ASSAY_OK)
             st = tensors_add(t, names[i], &one, h5_type_bytes(type), err);
@@ -113,9 +114,10 @@ static enum assay_status open_file(struct tensors *t, struct assay_error *err)
 }
 
 /* All that is done with the file later, in a child first. */
+static bool (*wanted_there)(const char *name);
 static void try_all(void *path)
 {
-    struct tensors t = { .path = path };
+    struct tensors t = { .path = path, .wanted = wanted_there };
     struct assay_error err;
     enum assay_status st = open_file(&t, &err);
     for (size_t i = 0; st == ASSAY_OK && i < t.count; i++) {
@@ -128,6 +130,7 @@ static void try_all(void *path)
 enum assay_status tensors_open_h5(struct tensors *t, struct assay_error *err)
 {
     h5_init();
+    wanted_there = t->wanted;
     enum assay_status st = stored_survives(t->path, try_all, err);
     return st == ASSAY_OK ? open_file(t, err) : st;
 }

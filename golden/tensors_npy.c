@@ -141,7 +141,7 @@ enum assay_status tensors_open_folder(struct tensors *t,
     for (int i = 0; i < n; i++) {
         char *name = entries[i]->d_name;
         name[strlen(name) - 4] = '\0';
-        if (st == ASSAY_OK)
+        if (st == ASSAY_OK && tensors_wants(t, name))
             st = add(t, name, err);
         free(entries[i]);
     }

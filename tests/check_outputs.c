@@ -89,7 +89,7 @@ static float *read_kernel(const struct output *x, const struct assay_problem *p)
     float *out = malloc((size_t)assay_problem_o_elems(p) * sizeof *out);
     path_of(x, x->outputs, path);
     snprintf(name, sizeof name, "%s.%s.o", x->case_name, x->recipe);
-    MUST(tensors_open(path, &file, &err));
+    MUST(tensors_open(path, NULL, &file, &err));
     for (size_t i = 0; i < tensors_count(file); i++)
         if (strcmp(tensors_get(file, i)->name, name) == 0)
             MUST(tensors_read(file, i, &words, &err));

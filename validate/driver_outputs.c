@@ -187,7 +187,7 @@ enum assay_status driver_open_OUTPUTS(const char *what, double timeout_s,
     out->info = info;
     if (!o || !info)
         return assay_fail(err, ASSAY_MEMORY, "no memory for outputs");
-    enum assay_status st = tensors_open(what, &o->file, err);
+    enum assay_status st = tensors_open(what, outputs_wanted, &o->file, err);
     if (st != ASSAY_OK)
         return st;
     snprintf(info->path, sizeof info->path, "%s", what);

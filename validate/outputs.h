@@ -31,6 +31,9 @@ struct outputs {
 void outputs_tell(const struct outputs *o, const char *key,
                   const char *otherwise, char *text, size_t size);
 
+/* Inputs, payloads and exact answers may stand beside outputs. */
+bool outputs_wanted(const char *name);
+
 /* NULL: nothing of that kernel on that case. */
 struct output *outputs_find(const struct outputs *o, size_t at, size_t kernel);
 

@@ -138,27 +138,32 @@ static bool ends_with(const char *text, const char *tail)
     return n >= m && strcmp(text + n - m, tail) == 0;
 }
 
-/* Inputs, payloads and exact answers may stand beside outputs. */
-static bool is_output(const char *name)
+bool outputs_wanted(const char *name)
 {
     return (ends_with(name, ".o") || ends_with(name, ".lse")) &&
            !ends_with(name, ".exact.o") && !ends_with(name, ".exact.lse");
 }
 
+/* One name of each side. */
 static enum assay_status no_match(const struct outputs *o,
                                   struct assay_error *err)
 {
-    const struct output_case *c = o->cases.list;
     const size_t n = tensors_count(o->file);
+    char room[160] = "CASE.RECIPE.o";
+    for (size_t i = o->cases.count; i-- > 0;)
+        if (o->cases.list[i].n_recipes)
+            snprintf(room, sizeof room, "%.100s.%s.o", o->cases.list[i].name,
+                     o->cases.list[i].recipes[0]->name);
+    if (n == 0)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: has no tensor whose name ends in .o or .lse; "
+                          "the set has room for %s",
+                          tensors_path(o->file), room);
     return assay_fail(err, ASSAY_FORMAT,
-                      "%s: none of its %zu tensor%s is an output of the set: "
-                      "the first is named \"%.100s\", the set has room for "
-                      "%.100s.%s.o",
+                      "%s: none of its %zu output%s is of the set: the first "
+                      "is named \"%.100s\", the set has room for %s",
                       tensors_path(o->file), n, plural((int64_t)n),
-                      n ? tensors_get(o->file, 0)->name : "",
-                      o->cases.count ? c->name : "CASE",
-                      o->cases.count && c->n_recipes ? c->recipes[0]->name
-                                                     : "RECIPE");
+                      tensors_get(o->file, 0)->name, room);
 }
 
 static void say_left_out(const struct outputs *o, size_t n, size_t first)
@@ -190,7 +195,7 @@ static enum assay_status match_all(struct driver *d,
         enum assay_status st = ASSAY_OK;
         if (output_name_match(&o->cases, text, &name))
             st = add(d, &name, i, err);
-        else if (is_output(text) && left_out++ == 0)
+        else if (left_out++ == 0)
             first = i;
         if (st != ASSAY_OK)
             return st;
