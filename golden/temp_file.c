@@ -90,6 +90,16 @@ enum assay_status temp_file_begin(const char *final, struct temp_file *file,
     return ASSAY_OK;
 }
 
+enum assay_status temp_file_try(const char *final, struct assay_error *err)
+{
+    struct temp_file file;
+    enum assay_status st =
+        final ? temp_file_begin(final, &file, err) : ASSAY_OK;
+    if (final && st == ASSAY_OK)
+        temp_file_abandon(&file);
+    return st;
+}
+
 enum assay_status temp_file_write(const struct temp_file *file,
                                   const void *bytes, size_t n,
                                   struct assay_error *err)

@@ -32,6 +32,8 @@ enum assay_status temp_file_check_inputs(const char *final,
 /* Picks `final`.<pid>.tmp and checks that its folder can be written. */
 enum assay_status temp_file_begin(const char *final, struct temp_file *file,
                                   struct assay_error *err);
+/* Whether temp_file_begin can, before long work; NULL: stdout can. */
+enum assay_status temp_file_try(const char *final, struct assay_error *err);
 /* Adds bytes at the end, for writers that have no library of their own. */
 enum assay_status temp_file_write(const struct temp_file *file,
                                   const void *bytes, size_t n,

@@ -391,7 +391,6 @@ static bool print(const void *what, FILE *out)
 static enum assay_status check_output(const struct options *o,
                                       struct assay_error *err)
 {
-    struct temp_file file;
     enum assay_status st = ASSAY_OK;
     if (!o->output)
         return st;
@@ -399,21 +398,19 @@ static enum assay_status check_output(const struct options *o,
                                 (size_t)o->source.n_files, err);
     if (st == ASSAY_OK)
         st = temp_file_check_input(o->output, o->recipe_file, err);
-    if (st == ASSAY_OK &&
-        (st = temp_file_begin(o->output, &file, err)) == ASSAY_OK)
-        temp_file_abandon(&file);
-    return st;
+    return st == ASSAY_OK ? temp_file_try(o->output, err) : st;
 }
 
 static enum assay_status report(const struct audit *a, struct assay_error *err)
 {
     if (!a->command)
         return assay_fail(err, ASSAY_MEMORY, "no memory for a report");
-    if (a->o->output)
-        return temp_file_print(a->o->output, print, a, err);
-    return print(a, stdout) || ferror(stdout)
-               ? ASSAY_OK
-               : assay_fail(err, ASSAY_MEMORY, "no memory for a report");
+    enum assay_status st = temp_file_print(a->o->output, print, a, err);
+    if (st != ASSAY_OK && a->o->output)
+        audit_print_tables(&(struct audit_report){ a->command, a->cases, a->n,
+                                                   &a->options, a->o->worst },
+                           false, stdout);
+    return st;
 }
 
 static enum assay_status audit(struct audit *a, struct assay_error *err)

@@ -42,7 +42,7 @@ enum assay_status report_file_begin(struct report_file *file,
                                     struct assay_error *err)
 {
     if (!file->format->one)
-        return ASSAY_OK;
+        return temp_file_try(file->path, err);
     if (file->path) {
         enum assay_status st = name_part(file, err);
         if (st != ASSAY_OK)

@@ -126,6 +126,8 @@ static enum assay_status prove(struct options *o, struct prove_run *run,
     const char *const inputs[] = { o->file, o->limits.path };
     enum assay_status st = temp_file_check_inputs(o->out, inputs, 2, err);
     if (st == ASSAY_OK)
+        st = temp_file_try(o->out, err);
+    if (st == ASSAY_OK)
         st = assay_set_open(o->file, set, err);
     if (st == ASSAY_OK)
         st = limits_load(&o->limits, *set, err);
@@ -137,8 +139,11 @@ static enum assay_status prove(struct options *o, struct prove_run *run,
     for (size_t i = 0; i < run->count; i++)
         if (proof_bad(&run->proofs[i]) > 0)
             *code = EXIT_WRONG;
-    return temp_file_print(o->out, print,
-                           &(struct proofs){ run, o->command, o->form }, err);
+    st = temp_file_print(o->out, print,
+                         &(struct proofs){ run, o->command, o->form }, err);
+    if (st != ASSAY_OK && o->out)
+        prove_table(run, false, stdout);
+    return st;
 }
 
 int verb_prove(int argc, char **argv)
