@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 dist_pkgdata_DATA = data/lm_causal_gqa.safetensors data/mlm_bidir.safetensors
-EXTRA_DIST += data/README.md data/cut_heads.py
+EXTRA_DIST += data/README.md data/cut_heads.py data/cut_outputs.py \
+	data/gfx950/ragged.outputs.safetensors data/gfx950/ragged.safetensors \
+	data/gfx950/tiles.outputs.safetensors data/gfx950/tiles.safetensors
 
 # Tables for checking other converters; tests/conformance.test compares them.
 conformance_files = data/conformance/README.md data/conformance/blocks.csv \

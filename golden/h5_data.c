@@ -273,17 +273,22 @@ static bool same_shape(const struct h5_shape *a, const struct h5_shape *b)
     return same;
 }
 
-static enum assay_status read_checked(const char *path, const char *name,
-                                      hid_t set, enum h5_type type,
-                                      const struct h5_shape *shape, void *data,
-                                      struct assay_error *err)
+static enum assay_status read_whole(const char *path, const char *name,
+                                    hid_t set, enum h5_type type, size_t bytes,
+                                    void *data, struct assay_error *err)
+{
+    memset(data, 0xa5, bytes); /* a part that is not read must not look right */
+    return bytes == 0 || H5Dread(set, file_type(type), H5S_ALL, H5S_ALL,
+                                 H5P_DEFAULT, data) >= 0
+               ? ASSAY_OK
+               : h5_fail(err, path, name);
+}
+
+static enum assay_status check_hash(const char *path, const char *name,
+                                    hid_t set, size_t bytes, const void *data,
+                                    struct assay_error *err)
 {
     char hex[H5_HASH_CHARS + 1], *want = NULL;
-    size_t bytes = (size_t)h5_shape_count(shape) * types[type].bytes;
-    memset(data, 0xa5, bytes); /* a part that is not read must not look right */
-    if (bytes > 0 &&
-        H5Dread(set, file_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
-        return h5_fail(err, path, name);
     enum assay_status st = h5_read_text(path, set, hash_name, &want, err);
     if (st != ASSAY_OK)
         return assay_fail_in(err, st, "%s", name);
@@ -297,10 +302,12 @@ static enum assay_status read_checked(const char *path, const char *name,
     return st;
 }
 
-enum assay_status h5_read_data(const char *path, hid_t in, const char *name,
-                               enum h5_type type, const struct h5_shape *shape,
-                               void *data, struct assay_error *err)
+static enum assay_status read_data(const char *path, hid_t in, const char *name,
+                                   enum h5_type type,
+                                   const struct h5_shape *shape, bool hashed,
+                                   void *data, struct assay_error *err)
 {
+    const size_t bytes = (size_t)h5_shape_count(shape) * types[type].bytes;
     enum h5_type own_type;
     struct h5_shape own;
     char want[160], has[160];
@@ -315,10 +322,26 @@ enum assay_status h5_read_data(const char *path, hid_t in, const char *name,
                         name, has, want);
     }
     if (st == ASSAY_OK)
-        st = read_checked(path, name, set, type, shape, data, err);
+        st = read_whole(path, name, set, type, bytes, data, err);
+    if (st == ASSAY_OK && hashed)
+        st = check_hash(path, name, set, bytes, data, err);
     if (set >= 0)
         H5Dclose(set);
     return st;
+}
+
+enum assay_status h5_read_data(const char *path, hid_t in, const char *name,
+                               enum h5_type type, const struct h5_shape *shape,
+                               void *data, struct assay_error *err)
+{
+    return read_data(path, in, name, type, shape, true, data, err);
+}
+
+enum assay_status h5_read_bare(const char *path, hid_t in, const char *name,
+                               enum h5_type type, const struct h5_shape *shape,
+                               void *data, struct assay_error *err)
+{
+    return read_data(path, in, name, type, shape, false, data, err);
 }
 
 enum assay_status h5_data_format(const char *path, hid_t in, const char *name,

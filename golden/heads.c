@@ -10,11 +10,14 @@
 #include <strings.h>
 
 #include "assay/memory.h"
+#include "golden/heads_cases.h"
+#include "golden/layout.h"
 #include "golden/safetensors_write.h"
 #include "golden/term.h"
 
 struct head {
-    char *name; /* of the case */
+    char *name;         /* of the case */
+    const json_t *told; /* of it alone, in an exported file; or NULL */
     const struct assay_format *format;
     struct assay_problem problem;
     const struct assay_safetensors_tensor *part[3]; /* q, k, v */
@@ -23,7 +26,9 @@ struct head {
 struct heads {
     char *path, *source;
     struct assay_safetensors *file;
-    const char *layout; /* the option, or NULL */
+    struct layout layout;
+    bool layout_told;
+    json_t *cases; /* of an exported file, or NULL */
     struct head *head;
     size_t count;
 };
@@ -38,6 +43,7 @@ void heads_close(struct heads *h)
         free(h->head[i].name);
     free(h->head);
     free(h->source);
+    json_decref(h->cases);
     free(h->path);
     assay_safetensors_close(h->file);
     free(h);
@@ -64,44 +70,19 @@ static bool ends_with(const char *text, const char *tail)
     return n > m && strcmp(text + n - m, tail) == 0;
 }
 
-/* Which axis of a tensor is b, s, h and d; -1 where the layout has no b. */
-static enum assay_status axes(const struct heads *h,
-                              const struct assay_safetensors_tensor *t,
-                              int axis[4], struct assay_error *err)
+/* The option, or what the file says, or hsd; four axes must be told. */
+static enum assay_status find_layout(struct heads *h, const char *option,
+                                     struct assay_error *err)
 {
-    static const char names[] = "bshd";
-    const char *layout = h->layout ? h->layout : "hsd";
-    if (!h->layout && t->rank == 4)
-        return assay_fail(err, ASSAY_FORMAT,
-                          "%s: %s has 4 axes; say --layout bhsd or bshd",
-                          h->path, t->name);
-    if (t->rank != (int)strlen(layout))
-        return assay_fail(err, ASSAY_FORMAT,
-                          "%s: %s has %d axes, layout %s has %zu", h->path,
-                          t->name, t->rank, layout, strlen(layout));
-    for (int a = 0; a < 4; a++) {
-        const char *at = strchr(layout, names[a]);
-        axis[a] = at ? (int)(at - layout) : -1;
-    }
-    return ASSAY_OK;
-}
-
-static enum assay_status check_layout(const char *layout,
-                                      struct assay_error *err)
-{
-    int seen[4] = { 0 };
-    size_t n = layout ? strlen(layout) : 3;
-    for (const char *c = layout; c && *c; c++) {
-        const char *at = strchr("bshd", *c);
-        if (!at || seen[at - "bshd"]++)
-            n = 0;
-    }
-    if (n == 4 || (n == 3 && !seen[0]))
-        return ASSAY_OK;
-    return assay_fail(err, ASSAY_USAGE,
-                      "layout \"%s\" is not the letters h, s, d in some order, "
-                      "with or without b",
-                      layout);
+    const char *told = assay_safetensors_metadata(h->file, "layout");
+    h->layout_told = option || told;
+    enum assay_status st = layout_parse(option ? option
+                                        : told ? told
+                                               : "hsd",
+                                        &h->layout, err);
+    return st == ASSAY_OK || option
+               ? st
+               : assay_fail_in(err, ASSAY_FORMAT, "%s: metadata", h->path);
 }
 
 /* Sizes [b, s, h, d] of one part. */
@@ -109,11 +90,13 @@ static enum assay_status part_sizes(const struct heads *h,
                                     const struct assay_safetensors_tensor *t,
                                     int64_t size[4], struct assay_error *err)
 {
-    int axis[4];
-    enum assay_status st = axes(h, t, axis, err);
-    for (int a = 0; st == ASSAY_OK && a < 4; a++)
-        size[a] = axis[a] < 0 ? 1 : t->shape[axis[a]];
-    return st;
+    if (!h->layout_told && t->rank == 4)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: %s has 4 axes; say --layout bhsd or bshd",
+                          h->path, t->name);
+    enum assay_status st =
+        layout_sizes(&h->layout, t->name, t->rank, t->shape, size, err);
+    return st == ASSAY_OK ? st : assay_fail_in(err, st, "%s", h->path);
 }
 
 static enum assay_status find_format(const struct heads *h, struct head *head,
@@ -169,12 +152,14 @@ static enum assay_status find_sizes(const struct heads *h, struct head *head,
 
 static enum assay_status find_mask(const struct heads *h,
                                    const struct heads_options *options,
-                                   enum assay_mask *mask,
+                                   const json_t *told, enum assay_mask *mask,
                                    struct assay_error *err)
 {
     const char *causal = assay_safetensors_metadata(h->file, "causal");
     *mask = options->mask;
-    if (options->has_mask)
+    if (told && !options->has_mask)
+        *mask = heads_cases_mask(told);
+    if (told || options->has_mask)
         return ASSAY_OK;
     if (!causal)
         return assay_fail(err, ASSAY_FORMAT,
@@ -193,13 +178,15 @@ static enum assay_status find_mask(const struct heads *h,
 
 static enum assay_status find_scale(const struct heads *h,
                                     const struct heads_options *options,
-                                    int64_t dk, double *scale,
-                                    struct assay_error *err)
+                                    const json_t *told, int64_t dk,
+                                    double *scale, struct assay_error *err)
 {
     const char *text = assay_safetensors_metadata(h->file, "softmax_scale");
     char *end;
     *scale = options->scale;
-    if (options->has_scale)
+    if (told && !options->has_scale)
+        *scale = heads_cases_scale(told);
+    if (told || options->has_scale)
         return ASSAY_OK;
     *scale = assay_problem_default_scale(dk);
     if (!text)
@@ -269,14 +256,15 @@ static enum assay_status find_part(const struct heads *h,
 
 static enum assay_status add_head(struct heads *h,
                                   const struct assay_safetensors_tensor *q,
+                                  const char *name, const json_t *told,
                                   const struct heads_options *options,
                                   struct assay_error *err)
 {
     struct head *head = &h->head[h->count];
     struct assay_problem *p = &head->problem;
     enum assay_status st;
-    *head = (struct head){ .part = { q } };
-    head->name = case_name(h->path, q->name);
+    *head = (struct head){ .part = { q }, .told = told };
+    head->name = name ? strdup(name) : case_name(h->path, q->name);
     if (!head->name)
         return assay_fail(err, ASSAY_MEMORY, "no memory for a case name");
     h->count++;
@@ -285,13 +273,47 @@ static enum assay_status add_head(struct heads *h,
         (st = find_part(h, q, 2, &head->part[2], err)) == ASSAY_OK &&
         (st = find_format(h, head, err)) == ASSAY_OK &&
         (st = find_sizes(h, head, err)) == ASSAY_OK &&
-        (st = find_mask(h, options, &p->mask, err)) == ASSAY_OK &&
-        (st = find_scale(h, options, p->dk, &p->softmax_scale, err)) ==
+        (st = find_mask(h, options, told, &p->mask, err)) == ASSAY_OK &&
+        (st = find_scale(h, options, told, p->dk, &p->softmax_scale, err)) ==
             ASSAY_OK &&
         (st = assay_problem_check(p, err)) != ASSAY_OK)
         st = assay_fail_in(err, ASSAY_FORMAT, "%s: %.*s", h->path,
                            (int)strlen(q->name) - 2, q->name);
     return st;
+}
+
+/* The cases of an exported file: answers and payloads may stand beside them. */
+static enum assay_status add_cases(struct heads *h,
+                                   const struct heads_options *options,
+                                   struct assay_error *err)
+{
+    const char *name;
+    json_t *told;
+    enum assay_status st = heads_cases_read(
+        assay_safetensors_metadata(h->file, "cases"), &h->cases, err);
+    if (st != ASSAY_OK)
+        return assay_fail_in(err, st, "%s: metadata", h->path);
+    h->head = calloc(json_object_size(h->cases), sizeof *h->head);
+    if (!h->head)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for heads");
+    json_object_foreach (h->cases, name, told) {
+        const struct assay_safetensors_tensor *q = NULL;
+        char *text = NULL;
+        if (st == ASSAY_OK && asprintf(&text, "%s.q", name) < 0)
+            return assay_fail(err, ASSAY_MEMORY, "no memory for a name");
+        if (st == ASSAY_OK)
+            st = assay_safetensors_find(h->file, text, &q, err);
+        if (st == ASSAY_OK)
+            st = add_head(h, q, name, told, options, err);
+        free(text);
+    }
+    return st;
+}
+
+static bool is_exported(const struct heads *h)
+{
+    const char *format = assay_safetensors_metadata(h->file, "format");
+    return format && strcmp(format, HEADS_CASES_FORMAT) == 0;
 }
 
 static enum assay_status add_heads(struct heads *h,
@@ -306,7 +328,7 @@ static enum assay_status add_heads(struct heads *h,
         const struct assay_safetensors_tensor *t;
         enum assay_status st = assay_safetensors_get(h->file, i, &t, err);
         if (st == ASSAY_OK && ends_with(t->name, parts[0]))
-            st = add_head(h, t, options, err);
+            st = add_head(h, t, NULL, NULL, options, err);
         if (st != ASSAY_OK)
             return st;
     }
@@ -326,8 +348,11 @@ enum assay_status heads_open(const char *path,
                              const struct heads_options *options,
                              struct heads **out, struct assay_error *err)
 {
+    struct layout layout;
     *out = NULL;
-    enum assay_status st = check_layout(options->layout, err);
+    enum assay_status st = options->layout
+                               ? layout_parse(options->layout, &layout, err)
+                               : ASSAY_OK;
     if (st != ASSAY_OK)
         return st;
     struct heads *h = calloc(1, sizeof *h);
@@ -335,7 +360,6 @@ enum assay_status heads_open(const char *path,
         free(h);
         return assay_fail(err, ASSAY_MEMORY, "no memory for heads");
     }
-    h->layout = options->layout;
     st = assay_safetensors_open(path, &h->file, err);
     if (st == ASSAY_OK) {
         const char *about = assay_safetensors_metadata(h->file, "source");
@@ -346,7 +370,10 @@ enum assay_status heads_open(const char *path,
         }
     }
     if (st == ASSAY_OK)
-        st = add_heads(h, options, err);
+        st = find_layout(h, options->layout, err);
+    if (st == ASSAY_OK)
+        st = is_exported(h) ? add_cases(h, options, err)
+                            : add_heads(h, options, err);
     if (st != ASSAY_OK) {
         heads_close(h);
         return st;
@@ -384,35 +411,6 @@ static enum assay_status check_finite(const struct heads *h,
                       h->path, t->name, bad, n, head, s, d);
 }
 
-/* Words in the file's axis order to BSHD. */
-static void transpose(const struct assay_safetensors_tensor *t,
-                      const int axis[4], const int64_t size[4], size_t bytes,
-                      const char *from, char *to)
-{
-    int64_t step[4], stride[ASSAY_SAFETENSORS_MAX_RANK];
-    int64_t product = 1;
-    for (int a = t->rank - 1; a >= 0; a--) {
-        stride[a] = product;
-        product *= t->shape[a];
-    }
-    for (int a = 0; a < 4; a++)
-        step[a] = axis[a] < 0 ? 0 : stride[axis[a]];
-    for (int64_t b = 0; b < size[0]; b++)
-        for (int64_t s = 0; s < size[1]; s++)
-            for (int64_t h = 0; h < size[2]; h++) {
-                int64_t at = b * step[0] + s * step[1] + h * step[2];
-                if (step[3] == 1) {
-                    memcpy(to, from + (size_t)at * bytes,
-                           (size_t)size[3] * bytes);
-                    to += (size_t)size[3] * bytes;
-                    continue;
-                }
-                for (int64_t d = 0; d < size[3]; d++, to += bytes)
-                    memcpy(to, from + (size_t)(at + d * step[3]) * bytes,
-                           bytes);
-            }
-}
-
 static enum assay_status read_part(const struct heads *h,
                                    const struct head *head, int part,
                                    void **out, struct assay_error *err)
@@ -420,11 +418,9 @@ static enum assay_status read_part(const struct heads *h,
     const struct assay_safetensors_tensor *t = head->part[part];
     const size_t bytes = assay_format_bytes(head->format);
     int64_t size[4];
-    int axis[4];
     char *raw = NULL, *words = NULL;
     enum assay_status st;
-    if ((st = axes(h, t, axis, err)) != ASSAY_OK ||
-        (st = part_sizes(h, t, size, err)) != ASSAY_OK ||
+    if ((st = part_sizes(h, t, size, err)) != ASSAY_OK ||
         (st = assay_alloc(t->name, (int64_t)t->bytes, 1, &raw, err)) !=
             ASSAY_OK ||
         (st = assay_alloc(t->name, (int64_t)t->bytes, 1, &words, err)) !=
@@ -432,7 +428,7 @@ static enum assay_status read_part(const struct heads *h,
         (st = assay_safetensors_read(h->file, t, raw, t->bytes, err)) !=
             ASSAY_OK)
         goto out;
-    transpose(t, axis, size, bytes, raw, words);
+    layout_to_bshd(&h->layout, t->shape, bytes, raw, words);
     st = check_finite(h, t, head->format, size, words, err);
 out:
     assay_free(raw);
@@ -445,10 +441,13 @@ enum assay_status heads_read(const struct heads *h, size_t i,
 {
     const struct head *head = &h->head[i];
     enum assay_status st;
-    *out = (struct assay_case){ .problem = head->problem,
-                                .format = head->format,
-                                .name = strdup(head->name),
-                                .source = strdup(h->source) };
+    *out = (struct assay_case){
+        .problem = head->problem,
+        .format = head->format,
+        .name = strdup(head->name),
+        .source =
+            strdup(head->told ? heads_cases_source(head->told) : h->source)
+    };
     if (!out->name || !out->source)
         st = assay_fail(err, ASSAY_MEMORY, "no memory for a case");
     else if ((st = read_part(h, head, 0, &out->q, err)) == ASSAY_OK &&

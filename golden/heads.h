@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Captured heads: tensors X.q, X.k and X.v of a safetensors file become one
- * case named <file stem>.<X>.
+ * case named <file stem>.<X>; of a file that `assay export` wrote, those that
+ * its metadata name, by these names.
  */
 #ifndef ASSAY_HEADS_H
 #define ASSAY_HEADS_H
@@ -9,8 +10,8 @@
 #include "golden/set.h"
 
 struct heads_options {
-    const char *layout; /* axes in order, "hsd" for [head, token, channel];
-                           NULL: hsd, and four axes are refused */
+    const char *layout; /* as of golden/layout.h; NULL: the file's metadata
+                           "layout", else hsd, and four axes are refused */
     bool has_mask;      /* else the file's metadata "causal" */
     enum assay_mask mask;
     bool has_scale; /* else metadata "softmax_scale", else 1/sqrt(dk) */

@@ -3,10 +3,12 @@
 
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "golden/names.h"
 #include "golden/recipe_file.h"
+#include "golden/set.h"
 
 /* The next member of a comma list into `item`; false at the end. A backslash
  * takes what follows as it is, a comma too; fnmatch does the rest. */
@@ -122,6 +124,30 @@ enum assay_status select_check_recipes(const char *list,
             st = no_such_form(item, have, count, err);
     }
     return st;
+}
+
+enum assay_status select_check_set(const char *list,
+                                   const struct assay_set *set,
+                                   struct assay_error *err)
+{
+    const struct assay_recipe *have[ASSAY_RECIPES_MAX] = { 0 };
+    size_t n_have = 0;
+    for (size_t i = 0; i < assay_set_count(set); i++) {
+        const struct assay_recipe **recipes;
+        size_t n;
+        enum assay_status st = assay_set_recipes(set, i, &recipes, &n, err);
+        for (size_t r = 0; r < n; r++)
+            have[recipes[r]->id] = recipes[r];
+        free(recipes);
+        if (st != ASSAY_OK)
+            return st;
+    }
+    for (int id = 0; id < assay_recipe_count(); id++)
+        if (have[id])
+            have[n_have++] = have[id];
+    enum assay_status st = select_check_recipes(list, have, n_have, err);
+    return st == ASSAY_OK ? st
+                          : assay_fail_in(err, st, "%s", assay_set_path(set));
 }
 
 enum assay_status select_names(const char *list, const struct names *names,

@@ -26,9 +26,16 @@ enum assay_status select_check(const char *list, const char *what,
 /* The same of recipes that are there in one softmax form each, by NAME or
  * NAME@FORM. Of a recipe in another form the sentence says in which it is. */
 bool select_has_recipe(const char *list, const char *name, const char *form);
-enum assay_status
-select_check_recipes(const char *list, const struct assay_recipe *const *have,
-                     size_t count, struct assay_error *err);
+enum assay_status select_check_recipes(const char *list,
+                                       const struct assay_recipe *const *have,
+                                       size_t count, struct assay_error *err);
+
+/* The same of the recipes of all cases of a set: one that no case has answers
+ * for is a mistake, not an empty selection. */
+struct assay_set;
+enum assay_status select_check_set(const char *list,
+                                   const struct assay_set *set,
+                                   struct assay_error *err);
 
 /* ASSAY_USAGE for a member of the list that matches no name of a table, with
  * the nearest. */
@@ -41,8 +48,9 @@ enum assay_status select_names(const char *list, const struct names *names,
  * recipe file, or NULL. */
 struct recipe_selection {
     const char *list, *file;
-    const char *otherwise; /* the list without either; a file alone: all of it */
-    bool one_form;         /* a recipe in two forms is refused */
+    const char
+        *otherwise; /* the list without either; a file alone: all of it */
+    bool one_form;  /* a recipe in two forms is refused */
 };
 enum { SELECT_RECIPES_MOST = ASSAY_RECIPES_MAX * ASSAY_SOFTMAXES };
 

@@ -26,7 +26,8 @@ enum {
 static const struct argp_option keys[] = {
     { NULL, 0, NULL, 0, "Heads of files:", 1 },
     { "layout", KEY_LAYOUT, "AXES", 0,
-      "axes of the tensors, outermost first: hsd (default), shd, bhsd, bshd",
+      "axes of the tensors, outermost first: hsd, shd, bhsd, bshd; default the "
+      "file's metadata, else hsd",
       1 },
     { "mask", KEY_MASK, "none|causal", 0, "instead of the file's metadata", 1 },
     { "softmax-scale", KEY_SCALE, "X", 0,

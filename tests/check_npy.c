@@ -150,6 +150,7 @@ static const struct {
 } types[] = {
     { "<f4", NPY_F4, 4 }, { "<f2", NPY_F2, 2 }, { "|u1", NPY_U1, 1 },
     { "|i1", NPY_I1, 1 }, { "<u2", NPY_U2, 2 }, { "<u4", NPY_U4, 4 },
+    { "<f8", NPY_F8, 8 },
 };
 
 START_TEST(good_types)
@@ -258,15 +259,15 @@ static const struct bad {
       "header has an odd or long string at character 26 of its dictionary" },
     { HEADER(">f4", "False", "(2, 3)"),
       "element type >f4 is big-endian, only little-endian is read" },
-    { HEADER("<f8", "False", "(2, 3)"),
-      "element type \"<f8\" is not one of <f4, <f2, |u1, |i1, <u2, <u4; "
-      "bf16 words are <u2, narrow codes |u1" },
+    { HEADER("<i8", "False", "(2, 3)"),
+      "element type \"<i8\" is not one of <f4, <f2, |u1, |i1, <u2, <u4, "
+      "<f8; bf16 words are <u2, narrow codes |u1" },
     { HEADER("<V1", "False", "(2, 3)"),
-      "element type \"<V1\" is not one of <f4, <f2, |u1, |i1, <u2, <u4; "
-      "bf16 words are <u2, narrow codes |u1" },
+      "element type \"<V1\" is not one of <f4, <f2, |u1, |i1, <u2, <u4, "
+      "<f8; bf16 words are <u2, narrow codes |u1" },
     { HEADER("", "False", "(2, 3)"),
-      "element type \"\" is not one of <f4, <f2, |u1, |i1, <u2, <u4; "
-      "bf16 words are <u2, narrow codes |u1" },
+      "element type \"\" is not one of <f4, <f2, |u1, |i1, <u2, <u4, "
+      "<f8; bf16 words are <u2, narrow codes |u1" },
     { "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,)}",
       "elements are structures, only plain types are read" },
     { HEADER("<f4", "True", "(2, 3)"),

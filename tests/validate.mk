@@ -2,8 +2,9 @@
 # Tests of validate/ and of the program as a whole.
 check_programs_validate = \
 	tests/check_judge tests/check_gates tests/check_child \
-	tests/check_command tests/check_doctor tests/check_explain tests/check_explanation \
-	tests/check_locate tests/check_mutation tests/check_scale_bytes
+	tests/check_command tests/check_doctor tests/check_explain \
+	tests/check_explanation tests/check_locate tests/check_mutation \
+	tests/check_scale_bytes tests/check_outputs
 tests_check_judge_SOURCES = tests/check_judge.c tests/check_assay.c
 tests_check_judge_CPPFLAGS = $(tests_cppflags)
 tests_check_judge_CFLAGS = $(tests_cflags)
@@ -23,12 +24,13 @@ tests_check_mutation_CFLAGS = $(tests_cflags)
 tests_check_mutation_LDADD = validate/libvalidate.la $(tests_golden)
 
 program_tests = \
-	tests/bounds.test tests/command.test tests/escapes.test tests/faulty.test \
-	tests/forms.test tests/gpu.test tests/gpu_faults.test \
-	tests/hygiene.test tests/own_kernel.test tests/prove.test \
-	tests/readme.test tests/recipes.test tests/shapes.test \
-	tests/limits.test tests/record.test tests/report.test \
-	tests/explain.test tests/examples.test tests/torch.test
+	tests/bounds.test tests/command.test tests/escapes.test \
+	tests/faulty.test tests/forms.test tests/gpu.test \
+	tests/gpu_faults.test tests/hygiene.test tests/own_kernel.test \
+	tests/prove.test tests/readme.test tests/recipes.test \
+	tests/shapes.test tests/limits.test tests/record.test \
+	tests/report.test tests/explain.test tests/examples.test \
+	tests/torch.test tests/outputs.test
 TESTS += $(program_tests)
 EXTRA_DIST += \
 	$(program_tests) tests/packed_module.c tests/escape_module.c \
@@ -90,3 +92,8 @@ tests_check_command_SOURCES = tests/check_command.c tests/check_assay.c
 tests_check_command_CPPFLAGS = $(tests_cppflags)
 tests_check_command_CFLAGS = $(tests_cflags)
 tests_check_command_LDADD = validate/libvalidate.la $(tests_golden)
+
+tests_check_outputs_SOURCES = tests/check_outputs.c tests/check_assay.c
+tests_check_outputs_CPPFLAGS = $(tests_cppflags)
+tests_check_outputs_CFLAGS = $(tests_cflags)
+tests_check_outputs_LDADD = validate/libvalidate.la $(tests_golden) -lm

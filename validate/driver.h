@@ -55,10 +55,22 @@ struct driver_run {
                         against its end, where the device can do that */
 };
 
+/* The set that a driver is opened for, and what was said on the command line
+ * that the driver alone understands. */
+struct driver_binding {
+    const struct assay_set *set;
+    const char *cases, *recipes; /* selections, or NULL */
+    const char *layout;          /* --layout, or NULL */
+};
+
 struct driver {
     enum driver_kind kind;
     const char *device; /* as given ("cuda:1"), or NULL; before it is opened */
     struct driver_info *info; /* the driver's */
+    /* Before anything runs, for a driver whose kernels hang on the set; or
+     * NULL. What it has to say goes to stderr. */
+    enum assay_status (*bind)(struct driver *d, const struct driver_binding *b,
+                              struct assay_error *err);
     /* If the kernel came to an end, *ran is true and *out is filled (free with
      * candidate_free); else verdict and reason of the result say why not.
      * Seconds and notes of the result are filled in any case. */

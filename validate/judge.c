@@ -259,6 +259,7 @@ enum assay_status judge_sketch(const struct sketch *s,
         rules[g](&j);
     }
     out->judged = true;
+    out->no_lse = s->no_lse != 0;
     out->heads = heads;
     spread_to_heads(s, out);
     conclude(s, out);

@@ -17,7 +17,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/doctor.h validate/doctor_offset.def \
 	validate/doctor_predict.c validate/doctor_predict.h validate/dot.h \
 	validate/driver.c validate/driver.def validate/driver.h \
-	validate/driver_module.c validate/edit.c validate/edit.h \
+	validate/driver_module.c validate/driver_outputs.c \
+	validate/edit.c validate/edit.h \
 	validate/explain.c validate/explain.h validate/explain_form.c \
 	validate/explain_form.h validate/fault.c validate/fault.h \
 	validate/gate.def validate/gates.c validate/gates.h \
@@ -25,6 +26,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/gpu_attribute.def validate/gpu_call.def \
 	validate/gpu_library.def validate/gpu_runtime.c \
 	validate/gpu_runtime.h validate/heat.c validate/heat.def \
+	validate/output_name.c validate/output_name.h validate/outputs.h \
+	validate/outputs_bind.c \
 	validate/heat.h validate/judge.c validate/judge.h \
 	validate/likeness.def validate/limit_source.def validate/limits.c \
 	validate/limits.h validate/locate.c validate/locate.h \

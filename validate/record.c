@@ -28,6 +28,7 @@ enum assay_status record_begin(const char *path, const struct report *report,
         .module_device = report->module->where,
         .driver = driver_get(report->driver)->name,
         .driver_option = report->driver_option,
+        .layout_option = report->layout_option,
         .device_option = report->device_option,
         .timeout_option = report->timeout_option,
         .quarantine_option = report->quarantine_option,
@@ -74,10 +75,12 @@ enum assay_status record_add(struct run_file_writer *w, const struct result *r,
 /* ---- judging again ---- */
 
 /* Verdicts of what was judged come last in their table. A kernel that was out
- * of bounds may have been ended by that, or not. */
+ * of bounds may have been ended by that, or not; an output that is missing may
+ * be there in part. */
 static bool can_be(enum verdict v, bool ran)
 {
-    return v == VERDICT_OUT_OF_BOUNDS || (v > VERDICT_OUT_OF_BOUNDS) == ran;
+    return v == VERDICT_OUT_OF_BOUNDS || v == VERDICT_MISSING ||
+           (v > VERDICT_OUT_OF_BOUNDS) == ran;
 }
 
 enum assay_status record_verdict(const struct run_result *from,
@@ -185,6 +188,7 @@ enum assay_status record_report(const struct run_file *run,
     *out = (struct report){ .set_path = facts->set,
                             .set_hash = facts->set_content_hash,
                             .driver_option = facts->driver_option,
+                            .layout_option = facts->layout_option,
                             .device_option = facts->device_option,
                             .timeout_option = facts->timeout_option,
                             .quarantine_option = facts->quarantine_option,

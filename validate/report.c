@@ -218,6 +218,10 @@ size_t report_repeat(const struct report *r, const struct result *one,
         argv[n++] = out->driver;
         argv[n++] = r->driver_option;
     }
+    if (r->layout_option) {
+        argv[n++] = "--layout";
+        argv[n++] = r->layout_option;
+    }
     if (r->device_option) {
         argv[n++] = "--device";
         argv[n++] = r->device_option;

@@ -30,6 +30,7 @@ struct report {
     const char *set_path, *set_hash;
     enum driver_kind driver;
     const char *driver_option;     /* as given; NULL: the built-in module */
+    const char *layout_option;     /* as given, or NULL */
     const char *device_option;     /* as given, or NULL */
     const char *timeout_option;    /* the same */
     const char *quarantine_option; /* the same */

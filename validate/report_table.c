@@ -23,14 +23,19 @@ static void figure(struct sheet *s, double x, bool fixed, int digits)
 
 enum { FIGURES = 6 };
 
-static void figure_cells(struct sheet *s, const struct assay_distance *d)
+/* An LSE that was not delivered has no figure. */
+static void figure_cells(struct sheet *s, const struct assay_distance *d,
+                         bool lse)
 {
     figure(s, d->cosine, true, 8);
     figure(s, d->worst_row_cosine, true, 6);
     figure(s, d->mae, false, 2);
     figure(s, d->max_error, false, 2);
     figure(s, d->rel_l2, false, 2);
-    figure(s, d->lse_max, false, 2);
+    if (lse)
+        figure(s, d->lse_max, false, 2);
+    else
+        sheet_cell(s, "-");
 }
 
 static enum colour colour_of(const struct result *r)
@@ -118,7 +123,7 @@ static void result_rows(struct sheet *s, const struct report *all, size_t at)
             continue;
         first_cells(s, all, at, i > 0);
         sheet_cell(s, "%s", rows[i].name);
-        figure_cells(s, rows[i].distance);
+        figure_cells(s, rows[i].distance, i == 1 || !r->no_lse);
     }
 }
 
@@ -148,7 +153,8 @@ bool report_results(const struct report *r, const struct sheet_to *to)
 
 /* ---- the worst of each figure over a recipe's results that ran ---- */
 
-static void worsen(struct assay_distance *worst, const struct assay_distance *d)
+static void worsen(struct assay_distance *worst, const struct assay_distance *d,
+                   bool lse)
 {
     worst->cosine = -assay_worst(-worst->cosine, -d->cosine);
     worst->worst_row_cosine =
@@ -156,12 +162,13 @@ static void worsen(struct assay_distance *worst, const struct assay_distance *d)
     worst->mae = assay_worst(worst->mae, d->mae);
     worst->max_error = assay_worst(worst->max_error, d->max_error);
     worst->rel_l2 = assay_worst(worst->rel_l2, d->rel_l2);
-    worst->lse_max = assay_worst(worst->lse_max, d->lse_max);
+    if (lse)
+        worst->lse_max = assay_worst(worst->lse_max, d->lse_max);
 }
 
 struct summary {
     const char *recipe;
-    size_t ran, passed, judged;
+    size_t ran, passed, judged, with_lse;
     struct assay_distance distances[3]; /* build, recipe, total */
 };
 
@@ -181,9 +188,10 @@ static struct summary summarise(const struct report *r,
         if (!one->judged)
             continue;
         sum.judged++;
-        worsen(&sum.distances[0], &one->build);
-        worsen(&sum.distances[1], &one->recipe_distance);
-        worsen(&sum.distances[2], &one->total);
+        sum.with_lse += !one->no_lse;
+        worsen(&sum.distances[0], &one->build, !one->no_lse);
+        worsen(&sum.distances[1], &one->recipe_distance, true);
+        worsen(&sum.distances[2], &one->total, !one->no_lse);
     }
     return sum;
 }
@@ -201,7 +209,7 @@ static void summary_rows(struct sheet *s, const struct summary *sum)
             for (int i = 0; i < 3; i++)
                 sheet_cell(s, "%s", "");
         sheet_cell(s, "%s", names[d]);
-        figure_cells(s, &sum->distances[d]);
+        figure_cells(s, &sum->distances[d], d == 1 || sum->with_lse > 0);
     }
 }
 

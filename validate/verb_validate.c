@@ -22,6 +22,7 @@ struct options {
     const char *file, *recipe, *cases, *kernel, *out, *record;
     enum driver_kind driver;
     const char *driver_option; /* as given, or NULL */
+    const char *layout;        /* of outputs made elsewhere, or NULL */
     const char *device;        /* the same */
     unsigned inputs;           /* bits, as of a kernel */
     const char *timeout;       /* as given, or NULL */
@@ -36,6 +37,7 @@ struct options {
 enum {
     KEY_DRIVER = 256, /* and those of the other rows of driver.def */
     KEY_RECIPE = KEY_DRIVER + DRIVERS,
+    KEY_LAYOUT,
     KEY_DEVICE,
     KEY_CASE,
     KEY_KERNEL,
@@ -52,6 +54,10 @@ static const struct argp_option keys[] = {
     { name, KEY_DRIVER + DRIVER_##id, arg, 0, about, 0 },
 #include "validate/driver.def"
 #undef ASSAY_DRIVER
+    { "layout", KEY_LAYOUT, "AXES", 0,
+      "axes of O in --outputs, outermost first: hsd, shd, bhsd, bshd; default "
+      "the file's metadata \"layout\", else hsd",
+      0 },
     { "device", KEY_DEVICE, "KIND[:N]", 0,
       "host, hip or cuda, and which of them, as `assay list devices` has it; "
       "default the module's kind, the first",
@@ -61,7 +67,7 @@ static const struct argp_option keys[] = {
     { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
     { "kernel", KEY_KERNEL, "LIST", 0, "only these kernels, names and globs",
       0 },
-    { "input", KEY_INPUT, "raw|packed", 0,
+    { "input", KEY_INPUT, "raw|packed|saved", 0,
       "only this kind of input; default each that a kernel takes", 0 },
     { "timeout", KEY_TIMEOUT, "S", 0,
       "seconds until a kernel counts as hung; default 120", 0 },
@@ -104,23 +110,39 @@ static void pick_driver(struct argp_state *state, struct options *o,
     o->driver_option = what;
 }
 
+/* What there is to say of kernels alone, or of their outputs alone. */
+static void check_saved(struct argp_state *state, const struct options *o)
+{
+    const bool saved = o->driver == DRIVER_OUTPUTS;
+    const char *of_kernels = o->runs > 1  ? "repeat"
+                             : o->timeout ? "timeout"
+                             : o->device  ? "device"
+                                          : NULL;
+    if (saved && of_kernels)
+        argp_error(state,
+                   "--%s is for kernels that run; --outputs has what "
+                   "they left",
+                   of_kernels);
+    if (!saved && o->layout)
+        argp_error(state, "--layout is for --outputs");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    static const char *const inputs[] = { "raw", "packed" };
+    static const char *const inputs[] = { "raw", "packed", "saved" };
     struct options *o = state->input;
     if (key >= KEY_DRIVER && key < KEY_RECIPE) {
         pick_driver(state, o, (enum driver_kind)(key - KEY_DRIVER), arg);
         return 0;
     }
     switch (key) {
+    case KEY_LAYOUT: o->layout = arg; break;
     case KEY_DEVICE: o->device = arg; break;
     case KEY_RECIPE: o->recipe = strcmp(arg, "all") == 0 ? "*" : arg; break;
     case KEY_CASE: o->cases = arg; break;
     case KEY_KERNEL: o->kernel = arg; break;
     case KEY_INPUT:
-        o->inputs = verb_word(state, "--input", arg, inputs, 2) == 0
-                        ? ASSAY_KERNEL_RAW
-                        : ASSAY_KERNEL_PACKED;
+        o->inputs = 1u << verb_word(state, "--input", arg, inputs, 3);
         break;
     case KEY_TIMEOUT:
         o->timeout = arg;
@@ -139,6 +161,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->rows && !report_format_has_rows(o->format))
             argp_error(state, "--rows is for --format json and jsonl");
+        check_saved(state, o);
         return verb_one_set(key, arg, state, &o->file);
     default: return verb_one_set(key, arg, state, &o->file);
     }
@@ -154,7 +177,7 @@ static const struct argp argp = {
     "SET.h5",
     "Runs the kernels of a module, or the kernel that a program runs, on the "
     "cases of a golden set, each in a child process, and judges what they "
-    "leave. Three distances are told: "
+    "leave, or judges outputs made elsewhere. Three distances are told: "
     "build (kernel - emulated recipe) decides; recipe (emulated - exact) says "
     "what the recipe costs; total (kernel - exact) is what public checks "
     "see.\v"
@@ -174,6 +197,7 @@ static const struct argp argp = {
     "  assay validate heads.h5 --module ./mykernel.so --recipe e4m3 "
     "--format json -o run.json\n"
     "  assay validate heads.h5 --exec 'python3 run.py {in} {out}'\n"
+    "  assay validate heads.h5 --outputs made_elsewhere.safetensors\n"
     "  assay validate heads.h5 -o run.h5",
     children,
     NULL,
@@ -435,30 +459,6 @@ static enum assay_status run_set_case(struct validate *v, size_t i,
     return st;
 }
 
-/* A recipe that no case has answers for is a mistake, not an empty run. */
-static enum assay_status check_recipes(const struct validate *v,
-                                       struct assay_error *err)
-{
-    const struct assay_recipe *have[ASSAY_RECIPES_MAX] = { 0 };
-    size_t n_have = 0;
-    for (size_t i = 0; i < assay_set_count(v->set); i++) {
-        const struct assay_recipe **recipes;
-        size_t n;
-        enum assay_status st = assay_set_recipes(v->set, i, &recipes, &n, err);
-        for (size_t r = 0; r < n; r++)
-            have[recipes[r]->id] = recipes[r];
-        free(recipes);
-        if (st != ASSAY_OK)
-            return st;
-    }
-    for (int id = 0; id < assay_recipe_count(); id++)
-        if (have[id])
-            have[n_have++] = have[id];
-    enum assay_status st =
-        select_check_recipes(v->o->recipe, have, n_have, err);
-    return st == ASSAY_OK ? st : assay_fail_in(err, st, "%s", v->o->file);
-}
-
 static enum assay_status check_selections(struct validate *v,
                                           struct assay_error *err)
 {
@@ -478,7 +478,7 @@ static enum assay_status check_selections(struct validate *v,
         st = select_check(v->o->kernel, "kernel", names, v->driver.info->count,
                           err);
     free(names);
-    return st == ASSAY_OK ? check_recipes(v, err) : st;
+    return st == ASSAY_OK ? select_check_set(v->o->recipe, v->set, err) : st;
 }
 
 /* An output must not replace what is read. */
@@ -524,6 +524,7 @@ static enum assay_status begin_report(struct validate *v,
                                  .set_hash = assay_set_hash(v->set),
                                  .driver = v->driver.kind,
                                  .driver_option = v->o->driver_option,
+                                 .layout_option = v->o->layout,
                                  .device_option = v->o->device,
                                  .timeout_option = v->o->timeout,
                                  .quarantine_option = v->o->quarantine,
@@ -544,6 +545,14 @@ static void say_counts(const struct validate *v)
         return;
     report_counts(&v->report, counts, sizeof counts);
     fprintf(stderr, "%s\n", counts);
+}
+
+static enum assay_status bind_driver(struct validate *v,
+                                     struct assay_error *err)
+{
+    const struct driver_binding b = { v->set, v->o->cases, v->o->recipe,
+                                      v->o->layout };
+    return v->driver.bind ? v->driver.bind(&v->driver, &b, err) : ASSAY_OK;
 }
 
 /* Verdicts are told, whatever became of the files they were to be in. */
@@ -575,6 +584,7 @@ static enum assay_status validate(struct validate *v, int *code,
              ASSAY_OK) ||
         (st = driver_open(v->o->driver, v->o->driver_option, v->o->device,
                           v->o->timeout_s, &v->driver, err)) != ASSAY_OK ||
+        (st = bind_driver(v, err)) != ASSAY_OK ||
         (st = check_outputs(v, err)) != ASSAY_OK ||
         (st = check_selections(v, err)) != ASSAY_OK ||
         (st = begin_report(v, err)) != ASSAY_OK ||

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which tensor of a file is which output of a set, and whether its type and
+ * shape are those of the case.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/select.h"
+#include "golden/term.h"
+#include "golden/verb.h"
+#include "validate/outputs.h"
+
+void outputs_tell(const struct outputs *o, const char *key,
+                  const char *otherwise, char *text, size_t size)
+{
+    const char *told = tensors_metadata(o->file, key);
+    snprintf(text, size, "%s", told && *told ? told : otherwise);
+    term_plain(text);
+}
+
+struct output *outputs_find(const struct outputs *o, size_t at, size_t kernel)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (o->list[i].at == at && o->list[i].kernel == kernel)
+            return &o->list[i];
+    return NULL;
+}
+
+const struct assay_format *outputs_format(const struct tensor *t,
+                                          const struct assay_recipe *recipe)
+{
+    const struct assay_format *own = assay_format_get(recipe->out_format);
+    switch (t->type) {
+    case TENSOR_BF16: return assay_format_get(ASSAY_BF16);
+    case TENSOR_F16: return assay_format_get(ASSAY_F16);
+    case TENSOR_F32: return assay_format_get(ASSAY_F32);
+    case TENSOR_WORD: return assay_format_bytes(own) == 2 ? own : NULL;
+    default: return NULL;
+    }
+}
+
+static enum assay_status find_layout(struct outputs *o, const char *option,
+                                     struct assay_error *err)
+{
+    const char *told = tensors_metadata(o->file, "layout");
+    o->layout_told = option || told;
+    enum assay_status st = layout_parse(option ? option
+                                        : told ? told
+                                               : "hsd",
+                                        &o->layout, err);
+    return st == ASSAY_OK || option
+               ? st
+               : assay_fail_in(err, ASSAY_FORMAT, "%s: metadata",
+                               tensors_path(o->file));
+}
+
+/* ---- which tensor is what ---- */
+
+static enum assay_status find_kernel(struct driver *d,
+                                     const struct output_name *name,
+                                     size_t *out, struct assay_error *err)
+{
+    const struct outputs *o = d->own;
+    struct driver_info *info = d->info;
+    size_t k = 0;
+    while (k < info->count &&
+           (strcmp(info->kernels[k].recipe, name->recipe->name) != 0 ||
+            strcmp(info->kernels[k].softmax_form, name->form) != 0))
+        k++;
+    *out = k;
+    if (k < info->count)
+        return ASSAY_OK;
+    if (k == DRIVER_MAX_KERNELS)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: has outputs of more than %d recipes and forms",
+                          tensors_path(o->file), DRIVER_MAX_KERNELS);
+    struct driver_kernel *new = &info->kernels[info->count++];
+    outputs_tell(o, "kernel", info->name, new->name, sizeof new->name);
+    snprintf(new->recipe, sizeof new->recipe, "%s", name->recipe->name);
+    snprintf(new->softmax_form, sizeof new->softmax_form, "%s", name->form);
+    snprintf(new->about, sizeof new->about, "output made elsewhere");
+    new->inputs = DRIVER_INPUT_SAVED;
+    return ASSAY_OK;
+}
+
+static enum assay_status add(struct driver *d, const struct output_name *name,
+                             size_t tensor, struct assay_error *err)
+{
+    struct outputs *o = d->own;
+    size_t kernel;
+    enum assay_status st = find_kernel(d, name, &kernel, err);
+    if (st != ASSAY_OK)
+        return st;
+    struct output *one = outputs_find(o, name->at, kernel);
+    if (!one) {
+        one = &o->list[o->count++];
+        *one = (struct output){ name->at, kernel, { NOT_THERE, NOT_THERE } };
+    }
+    one->part[name->part] = (ptrdiff_t)tensor;
+    o->has_lse[kernel] |= name->part == OUTPUT_LSE;
+    return ASSAY_OK;
+}
+
+/* The one array of a file that has no names: of the one case and recipe that
+ * are selected. */
+static enum assay_status add_nameless(struct driver *d,
+                                      const struct driver_binding *b,
+                                      struct assay_error *err)
+{
+    const struct outputs *o = d->own;
+    struct output_name name = { .form = "", .part = OUTPUT_O };
+    size_t found = 0;
+    for (size_t i = 0; i < o->cases.count; i++)
+        for (size_t r = 0; r < o->cases.list[i].n_recipes; r++) {
+            const struct assay_recipe *recipe = o->cases.list[i].recipes[r];
+            if (!select_has(b->cases, o->cases.list[i].name) ||
+                !select_has_recipe(b->recipes, recipe->name,
+                                   assay_softmax_get(recipe->softmax)->name))
+                continue;
+            name.at = i;
+            name.recipe = recipe;
+            found++;
+        }
+    if (found == 1)
+        return add(d, &name, 0, err);
+    return assay_fail(err, ASSAY_USAGE,
+                      "%s: is one array without a name and %zu outputs are "
+                      "selected; choose one by --case and --recipe, or give a "
+                      "folder of CASE.RECIPE.o.npy",
+                      tensors_path(o->file), found);
+}
+
+static bool ends_with(const char *text, const char *tail)
+{
+    const size_t n = strlen(text), m = strlen(tail);
+    return n >= m && strcmp(text + n - m, tail) == 0;
+}
+
+bool outputs_wanted(const char *name)
+{
+    return (ends_with(name, ".o") || ends_with(name, ".lse")) &&
+           !ends_with(name, ".exact.o") && !ends_with(name, ".exact.lse");
+}
+
+/* One name of each side. */
+static enum assay_status no_match(const struct outputs *o,
+                                  struct assay_error *err)
+{
+    const size_t n = tensors_count(o->file);
+    char room[160] = "CASE.RECIPE.o";
+    for (size_t i = o->cases.count; i-- > 0;)
+        if (o->cases.list[i].n_recipes)
+            snprintf(room, sizeof room, "%.100s.%s.o", o->cases.list[i].name,
+                     o->cases.list[i].recipes[0]->name);
+    if (n == 0)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: has no tensor whose name ends in .o or .lse; "
+                          "the set has room for %s",
+                          tensors_path(o->file), room);
+    return assay_fail(err, ASSAY_FORMAT,
+                      "%s: none of its %zu output%s is of the set: the first "
+                      "is named \"%.100s\", the set has room for %s",
+                      tensors_path(o->file), n, plural((int64_t)n),
+                      tensors_get(o->file, 0)->name, room);
+}
+
+static void say_left_out(const struct outputs *o, size_t n, size_t first)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "%.200s: %zu tensor%s left out: no case of the set has that "
+             "recipe; the first is \"%.100s\"",
+             tensors_path(o->file), n, n == 1 ? " is" : "s are",
+             tensors_get(o->file, first)->name);
+    verb_say("validate", text);
+}
+
+static enum assay_status match_all(struct driver *d,
+                                   const struct driver_binding *b,
+                                   struct assay_error *err)
+{
+    struct outputs *o = d->own;
+    const size_t n = tensors_count(o->file);
+    size_t left_out = 0, first = 0;
+    o->list = calloc(n + 1, sizeof *o->list);
+    if (!o->list)
+        return assay_fail(err, ASSAY_MEMORY, "no memory for outputs");
+    if (n == 1 && !*tensors_get(o->file, 0)->name)
+        return add_nameless(d, b, err);
+    for (size_t i = 0; i < n; i++) {
+        struct output_name name;
+        const char *text = tensors_get(o->file, i)->name;
+        enum assay_status st = ASSAY_OK;
+        if (output_name_match(&o->cases, text, &name))
+            st = add(d, &name, i, err);
+        else if (left_out++ == 0)
+            first = i;
+        if (st != ASSAY_OK)
+            return st;
+    }
+    if (o->count == 0)
+        return no_match(o, err);
+    if (left_out > 0)
+        say_left_out(o, left_out, first);
+    return ASSAY_OK;
+}
+
+/* Kernels of one recipe, of which each says another form, or none. */
+static void part_names(struct driver_info *info)
+{
+    for (size_t k = 1; k < info->count; k++) {
+        struct driver_kernel *kernel = &info->kernels[k];
+        bool twice = false;
+        for (size_t i = 0; i < k; i++)
+            twice |= strcmp(info->kernels[i].recipe, kernel->recipe) == 0;
+        if (twice)
+            text_append(kernel->name, sizeof kernel->name, "@%s",
+                        kernel->softmax_form[0] ? kernel->softmax_form : "?");
+    }
+}
+
+/* ---- types and shapes ---- */
+
+static enum assay_status check_o(const struct outputs *o,
+                                 const struct output_case *c,
+                                 const struct tensor *t,
+                                 const struct assay_recipe *recipe,
+                                 struct assay_error *err)
+{
+    const struct assay_problem *p = &c->problem;
+    const struct assay_format *own = assay_format_get(recipe->out_format),
+                              *is = outputs_format(t, recipe);
+    const int64_t want[4] = { p->b, p->nq, p->hq, p->dv };
+    int64_t size[4];
+    char fits[128];
+    if (is != own && t->type != TENSOR_F32)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s is %s; outputs of %s are %s, or F32", t->name,
+                          t->type_name, recipe->name, own->name);
+    if (!o->layout_told && t->rank == 4)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s has 4 axes; say --layout bhsd or bshd", t->name);
+    enum assay_status st =
+        layout_sizes(&o->layout, t->name, t->rank, t->shape, size, err);
+    if (st != ASSAY_OK || memcmp(size, want, sizeof want) == 0)
+        return st;
+    layout_fitting(t->rank, t->shape, want, fits, sizeof fits);
+    return assay_fail(
+        err, ASSAY_FORMAT,
+        "%s of shape %s is as %s [batch, token, head, channel] %s, the case "
+        "has %s; %s%s",
+        t->name, tensor_shape_text(t->rank, t->shape).s, o->layout.axes,
+        tensor_shape_text(4, size).s, tensor_shape_text(4, want).s,
+        fits[0] ? "it would fit as " : "it fits in no order of axes", fits);
+}
+
+static enum assay_status check_lse(const struct output_case *c,
+                                   const struct tensor *t,
+                                   struct assay_error *err)
+{
+    const struct assay_problem *p = &c->problem;
+    const int64_t want[3] = { p->b, p->hq, p->nq };
+    const int more = t->rank == 2 && p->b == 1; /* [h, s] */
+    if (t->type != TENSOR_F32 && t->type != TENSOR_F64)
+        return assay_fail(err, ASSAY_FORMAT, "%s is %s; an LSE is F32 or F64",
+                          t->name, t->type_name);
+    if (t->rank + more == 3 &&
+        memcmp(t->shape, want + more, (size_t)t->rank * sizeof *want) == 0)
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_FORMAT,
+                      "%s has shape %s, the LSE of the case is "
+                      "[batch, head, token] %s",
+                      t->name, tensor_shape_text(t->rank, t->shape).s,
+                      tensor_shape_text(3, want).s);
+}
+
+static const struct assay_recipe *recipe_of(const struct driver *d,
+                                            const struct output *one)
+{
+    return assay_recipe_find(d->info->kernels[one->kernel].recipe);
+}
+
+static enum assay_status check_all(const struct driver *d,
+                                   struct assay_error *err)
+{
+    const struct outputs *o = d->own;
+    enum assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < o->count; i++) {
+        const struct output *one = &o->list[i];
+        const struct output_case *c = &o->cases.list[one->at];
+        if (one->part[OUTPUT_O] != NOT_THERE)
+            st =
+                check_o(o, c, tensors_get(o->file, (size_t)one->part[OUTPUT_O]),
+                        recipe_of(d, one), err);
+        if (st == ASSAY_OK && one->part[OUTPUT_LSE] != NOT_THERE)
+            st = check_lse(
+                c, tensors_get(o->file, (size_t)one->part[OUTPUT_LSE]), err);
+    }
+    return st == ASSAY_OK ? st
+                          : assay_fail_in(err, st, "%s", tensors_path(o->file));
+}
+
+enum assay_status outputs_bind(struct driver *d, const struct driver_binding *b,
+                               struct assay_error *err)
+{
+    struct outputs *o = d->own;
+    enum assay_status st;
+    if ((st = find_layout(o, b->layout, err)) != ASSAY_OK ||
+        (st = output_cases_read(b->set, &o->cases, err)) != ASSAY_OK ||
+        (st = match_all(d, b, err)) != ASSAY_OK)
+        return st;
+    part_names(d->info);
+    return check_all(d, err);
+}
