@@ -67,6 +67,10 @@ void candidate_add_run(const struct assay_problem *p, struct candidate *first,
         (n == 0 || memcmp(first->o, next->o, n * sizeof *next->o) == 0) &&
         (rows == 0 || !first->lse || !next->lse ||
          memcmp(first->lse, next->lse, rows * sizeof *next->lse) == 0);
+    if (first->guard_bytes == 0 && next->guard_bytes > 0)
+        first->guard_where = next->guard_where;
+    first->guard_bytes += next->guard_bytes;
+    first->input_bytes += next->input_bytes;
     first->runs++;
     if (!same && first->runs_differ++ == 0)
         first->first_differs = first->runs;

@@ -63,7 +63,8 @@ struct sketch {
 };
 
 /* Counts another run, whose o and lse are `next`: its bits must be those of
- * the first, which counts itself (runs is 1). */
+ * the first, which counts itself (runs is 1). What it changed that was not its
+ * own is added; what it did not write differs, since the poison does. */
 void candidate_add_run(const struct assay_problem *p, struct candidate *first,
                        const struct candidate *next);
 

@@ -474,6 +474,24 @@ START_TEST(saved_outputs)
 }
 END_TEST
 
+/* A later run's harm is the result's too. */
+START_TEST(harm_of_a_repeated_run)
+{
+    struct candidate next = candidate;
+    candidate.runs = 1;
+    candidate_add_run(&problem, &candidate, &next);
+    ck_assert_int_eq(judged().verdict, VERDICT_PASS);
+    next.input_bytes = _i == 0;
+    next.guard_bytes = _i == 1;
+    next.guard_where = "after o";
+    candidate_add_run(&problem, &candidate, &next);
+    struct result r = judged();
+    ck_assert_int_eq(r.verdict, VERDICT_OUT_OF_BOUNDS);
+    ck_assert_int_eq(strstr(r.reason, "after o") != NULL, _i == 1);
+    ck_assert(r.gates[GATE_REPEAT].pass);
+}
+END_TEST
+
 START_TEST(tables_are_sane)
 {
     for (int v = 0; v < VERDICTS; v++) {
@@ -515,6 +533,7 @@ int main(void)
     tcase_add_test(tests, no_lse);
     tcase_add_loop_test(tests, lse_that_a_limit_asks_for, 0, 4);
     tcase_add_test(tests, saved_outputs);
+    tcase_add_loop_test(tests, harm_of_a_repeated_run, 0, 2);
     tcase_add_test(tests, tables_are_sane);
     suite_add_tcase(suite, tests);
     return assay_check_main(suite);
