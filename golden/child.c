@@ -117,9 +117,11 @@ static void kill_child(struct child *c)
 void child_wait(struct child *c, const atomic_bool *done, double deadline)
 {
     struct timespec nap = { 0, 200 * 1000 };
+    struct rusage use;
     for (;;) {
-        if (waitpid(c->pid, &c->status, WNOHANG) == c->pid) {
+        if (wait4(c->pid, &c->status, WNOHANG, &use) == c->pid) {
             c->ended = true;
+            c->most = (size_t)use.ru_maxrss * 1024;
             return;
         }
         if (done && atomic_load(done))
@@ -137,9 +139,11 @@ void child_wait(struct child *c, const atomic_bool *done, double deadline)
 
 void child_finish(struct child *c, struct child_outcome *out)
 {
-    *out = (struct child_outcome){ 0 };
+    *out = (struct child_outcome){ .most = c->most };
     if (!c->ended && !c->timed_out)
         kill_child(c);
+    if (c->ended)
+        out->left = kin_left(&c->before);
     kill(-c->pid, SIGKILL);
     out->seconds = seconds() - c->start;
     kin_end(&c->before);

@@ -21,6 +21,8 @@ struct child_outcome {
     enum child_end end;
     int code; /* of exit or signal */
     double seconds;
+    int left;    /* processes that it left running, if it ended by itself */
+    size_t most; /* bytes of memory that it held at once; the same */
     char output[240]; /* the last line it printed on stdout or stderr */
 };
 
@@ -37,6 +39,7 @@ enum assay_status child_run(void (*work)(void *context), void *context,
  */
 struct child {
     int pid, output, status;
+    size_t most; /* memory held, in bytes */
     bool ended, timed_out;
     double start;
     struct kin before; /* children of this process that are none of its */

@@ -291,7 +291,8 @@ static int leaves_one(job *j)
 /* X(what) */
 #define KERNELS                                                             \
     X(segfaults)                                                            \
-    X(aborts) X(divides) X(kills_itself) X(kills_its_group) X(exits)        \
+    X(aborts)                                                               \
+    X(divides) X(kills_itself) X(kills_its_group) X(exits)                  \
         X(exits_in_a_thread) X(returns_an_error) X(jumps_out) X(spins)      \
             X(sleeps) X(stops) X(eats_memory) X(forks) X(leaves_a_daemon)   \
                 X(flushes_to_zero) X(rounds_up) X(prints) X(changes_folder) \

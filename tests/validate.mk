@@ -30,10 +30,11 @@ program_tests = \
 	tests/prove.test tests/readme.test tests/recipes.test \
 	tests/shapes.test tests/limits.test tests/record.test \
 	tests/report.test tests/explain.test tests/examples.test \
-	tests/torch.test tests/outputs.test
+	tests/torch.test tests/outputs.test tests/torture.test
 TESTS += $(program_tests)
 EXTRA_DIST += \
 	$(program_tests) tests/packed_module.c tests/escape_module.c \
+	tests/torture_module.c \
 	tests/fake_gpu.c tests/gpu_faults.hip tests/junit-10.xsd \
 	tests/README.md tests/check_capture.py tests/check_run_torch.py
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; CXX='$(CXX)'; export CC CXX;

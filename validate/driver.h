@@ -65,7 +65,9 @@ struct driver_binding {
 
 struct driver {
     enum driver_kind kind;
-    const char *device; /* as given ("cuda:1"), or NULL; before it is opened */
+    const char *device;  /* as given ("cuda:1"), or NULL; before it is opened */
+    size_t memory_limit; /* of modules for the host, in bytes; 0: the default;
+                            after it is opened */
     struct driver_info *info; /* the driver's */
     /* Before anything runs, for a driver whose kernels hang on the set; or
      * NULL. What it has to say goes to stderr. */

@@ -23,10 +23,10 @@ static enum assay_status run(struct driver *d, const struct driver_run *r,
                              struct result *result, struct assay_error *err)
 {
     const struct run_request request = {
-        d->info,     r->kernel,       (enum assay_kernel_input)r->input,
-        r->c,        r->answer,       r->timeout_s,
-        r->number,   device_index(d), d->own,
-        r->at_start,
+        d->info,   r->kernel,       (enum assay_kernel_input)r->input,
+        r->c,      r->answer,       r->timeout_s,
+        r->number, device_index(d), d->memory_limit,
+        d->own,    r->at_start,
     };
     return run_case(&request, ran, out, result, err);
 }

@@ -6,6 +6,8 @@
 
 #include "golden/child.h"
 #include "golden/term.h"
+#include "golden/text.h"
+#include "validate/memory_limit.h"
 #include "validate/task.h"
 #include "validate/worker.h"
 
@@ -147,6 +149,14 @@ static enum buffer_edge edge_of(const struct run_request *r)
     return r->at_start ? EDGE_START : EDGE_END;
 }
 
+static size_t limit_of(const struct run_request *r, const struct buffers *b)
+{
+    if (r->module->device != ASSAY_KERNEL_HOST)
+        return 0; /* runtimes of GPUs map far more than they use */
+    return r->memory_limit ? r->memory_limit
+                           : memory_limit_default(b->image_bytes);
+}
+
 static void fill_task(const struct run_request *r, const struct buffers *b,
                       struct task *t)
 {
@@ -158,6 +168,7 @@ static void fill_task(const struct run_request *r, const struct buffers *b,
     t->kernel = r->kernel;
     t->device = info->device;
     t->index = r->device_index;
+    t->memory_limit = limit_of(r, b);
     t->job = make_job(r);
     t->buffers = *b;
 }
@@ -174,6 +185,36 @@ static struct task_outcome take_outcome(const struct task *t)
     return o;
 }
 
+static void note(struct result *r, const char *text)
+{
+    text_append(r->notes, sizeof r->notes, "%s%s", r->notes[0] ? "; " : "",
+                text);
+}
+
+/* What it did that does not decide. */
+static void add_notes(const struct child_outcome *end, size_t limit,
+                      struct result *result)
+{
+    char text[320];
+    if (end->left) {
+        snprintf(text, sizeof text, "left %d process%s running; ended",
+                 end->left, end->left == 1 ? "" : "es");
+        note(result, text);
+    }
+    /* near enough to have met it: what grows by doubling holds a half */
+    if (end->end != CHILD_RETURNED && limit && end->most >= limit / 3) {
+        snprintf(text, sizeof text,
+                 "memory: it held %zu MiB and the limit for what it takes is "
+                 "%zu MiB (--memory-limit)",
+                 end->most >> 20, limit >> 20);
+        note(result, text);
+    }
+    if (end->end == CHILD_RETURNED && end->output[0]) {
+        snprintf(text, sizeof text, "printed \"%.80s\"", end->output);
+        note(result, text);
+    }
+}
+
 /* What a child that ended leaves: a candidate, or a verdict and its reason. */
 static enum assay_status collect(const struct run_request *r,
                                  const struct buffers *b,
@@ -185,6 +226,7 @@ static enum assay_status collect(const struct run_request *r,
     enum assay_status st = ASSAY_OK;
     result->seconds = o->seconds;
     memcpy(result->notes, o->notes, sizeof o->notes);
+    add_notes(end, limit_of(r, b), result);
     if (end->end != CHILD_RETURNED) {
         explain_end(o, b, end, result);
     } else if (o->stage != DONE || o->launch != 0) {

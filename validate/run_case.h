@@ -16,6 +16,7 @@ struct run_request {
     double timeout_s;
     unsigned number; /* of the run; picks the poison */
     int device_index;
+    size_t memory_limit;   /* of a kernel on the host; 0: the default */
     struct worker *worker; /* that runs it; NULL: a child of its own */
     bool at_start; /* on the host: inputs lie against the beginning of their
                       memory, not against its end */

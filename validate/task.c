@@ -11,6 +11,7 @@
 
 #include "golden/child.h"
 #include "golden/term.h"
+#include "validate/memory_limit.h"
 #include "validate/module.h"
 
 /* What stays from task to task, and what one has of the device. */
@@ -191,6 +192,7 @@ void task_do(void *task)
     h->job = t->job;
     h->workspace = NULL;
     memset(h->at, 0, sizeof h->at);
+    memory_limit_set(t->memory_limit);
     h->device.said[0] = '\0';
     if (h->buffers.file < 0 || buffers_map(&h->buffers))
         run_task(h, t);

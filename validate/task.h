@@ -42,6 +42,7 @@ struct task {
     char kernel_name[64];
     enum assay_kernel_device device;
     int index;                   /* of the device */
+    size_t memory_limit;         /* bytes that it may take; 0: no limit */
     struct assay_kernel_job job; /* without pointers */
     struct buffers buffers;
     struct task_outcome outcome;

@@ -13,6 +13,7 @@
 #include "validate/explain.h"
 #include "validate/judge.h"
 #include "validate/limits.h"
+#include "validate/memory_limit.h"
 #include "validate/picture.h"
 #include "validate/quarantine.h"
 #include "validate/record.h"
@@ -27,6 +28,7 @@ struct options {
     unsigned inputs;           /* bits, as of a kernel */
     const char *timeout;       /* as given, or NULL */
     double timeout_s;
+    size_t memory_limit; /* 0: the default */
     const struct report_format *format;
     struct limits limits;
     const char *quarantine;
@@ -43,6 +45,7 @@ enum {
     KEY_KERNEL,
     KEY_INPUT,
     KEY_TIMEOUT,
+    KEY_MEMORY_LIMIT,
     KEY_REPEAT,
     KEY_QUARANTINE,
     KEY_FORMAT,
@@ -71,6 +74,10 @@ static const struct argp_option keys[] = {
       "only this kind of input; default each that a kernel takes", 0 },
     { "timeout", KEY_TIMEOUT, "S", 0,
       "seconds until a kernel counts as hung; default 120", 0 },
+    { "memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0,
+      "bytes that a module for the host may take, as 512M or 8G; default 4G "
+      "and 32 times the case's buffers",
+      0 },
     { "repeat", KEY_REPEAT, "N", 0,
       "run each kernel N times; all runs must leave the same bits", 0 },
     { "quarantine", KEY_QUARANTINE, "FILE", 0,
@@ -114,10 +121,11 @@ static void pick_driver(struct argp_state *state, struct options *o,
 static void check_saved(struct argp_state *state, const struct options *o)
 {
     const bool saved = o->driver == DRIVER_OUTPUTS;
-    const char *of_kernels = o->runs > 1  ? "repeat"
-                             : o->timeout ? "timeout"
-                             : o->device  ? "device"
-                                          : NULL;
+    const char *of_kernels = o->runs > 1       ? "repeat"
+                             : o->timeout      ? "timeout"
+                             : o->device       ? "device"
+                             : o->memory_limit ? "memory-limit"
+                                               : NULL;
     if (saved && of_kernels)
         argp_error(state,
                    "--%s is for kernels that run; --outputs has what "
@@ -149,6 +157,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->timeout_s = verb_number(state, "--timeout", arg);
         if (!(o->timeout_s > 0))
             argp_error(state, "--timeout takes more than 0 seconds");
+        break;
+    case KEY_MEMORY_LIMIT:
+        o->memory_limit = memory_limit_parse(state, arg);
         break;
     case KEY_REPEAT:
         o->runs = verb_integer(state, "--repeat", arg, 1, 1000000);
@@ -596,6 +607,7 @@ static enum assay_status validate(struct validate *v, int *code,
             select_has(v->o->kernel, v->driver.info->kernels[k].name))
             v->runs_per_case += __builtin_popcount(
                 v->driver.info->kernels[k].inputs & v->o->inputs);
+    v->driver.memory_limit = v->o->memory_limit;
     progress_begin(&v->progress, v->driver.info->name);
     for (size_t i = 0; st == ASSAY_OK && i < assay_set_count(v->set); i++)
         if (select_has(v->o->cases, assay_set_case_name(v->set, i)))
