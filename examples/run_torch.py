@@ -218,7 +218,8 @@ def run(path: str, out: str, backend: str, device: str) -> None:
         "seconds": repr(seconds),
     }
     if backend != "math":  # that one does not round P, which is no softmax form
-        facts["softmax_form"] = "whole-sum"
+        down = backend == "flash" and device.startswith("cuda")
+        facts["softmax_form"] = "whole-sum-down" if down else "whole-sum"
     tensor_file.write(out, tensors, facts)
 
 

@@ -221,7 +221,9 @@ static void fill_softmax(int i, struct topic_row *r)
         assay_softmax_get((enum assay_softmax)i);
     text(r, form->name);
     integer(r, form->key_tile);
-    text(r, form->kind == ASSAY_KIND_ONLINE ? "online" : "first tile");
+    text(r, form->down                        ? "online, down"
+            : form->kind == ASSAY_KIND_ONLINE ? "online"
+                                              : "first tile");
     text(r, form->whole_sum ? "whole" : "rounded");
     text(r, assay_promise_get(form->promise)->name);
     text(r, form->about);

@@ -442,7 +442,10 @@ static void one_block(const struct blocked_job *job, struct rows *w,
     }
     for (int64_t c = 0; c < at.rows * p->dv; c++)
         w->acc[c] = 0;
-    for (int64_t j0 = 0; j0 < seen; j0 += job->key_tile) {
+    const int64_t tiles = (seen + job->key_tile - 1) / job->key_tile;
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t j0 =
+            (job->form && job->form->down ? tiles - 1 - t : t) * job->key_tile;
         int64_t n = seen - j0 < job->key_tile ? seen - j0 : job->key_tile;
         const REAL *k =
             load(job->k + assay_row_offset(p->nk, p->hk, p->dk, at.b, j0,

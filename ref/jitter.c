@@ -121,6 +121,39 @@ static double norm(int64_t n, const float *x)
     return sqrt(sum);
 }
 
+/* The maximum so far at the end of the smallest and of the largest tile that
+ * holds a key. */
+static void fill_online(const struct blocked_job *job, struct scratch *x,
+                        const float *s, int64_t n, float top)
+{
+    /* where P has blocks, tiles are whole frames */
+    const int64_t step = job->p_blocks ? ASSAY_FRAME : 1;
+    for (int64_t j = 0; j < n; j++)
+        x->top[j] = top = s[j] > top ? s[j] : top;
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t j0 = j / step * step,
+                      soon = j0 + step - 1 < n ? j0 + step - 1 : n - 1,
+                      last = j0 + JITTER_KEY_TILE - 1;
+        x->end[j] = x->top[last < n ? last : n - 1];
+        x->top[j] = x->top[soon];
+    }
+}
+
+/* The same from the last key on. */
+static void fill_online_down(const struct blocked_job *job, struct scratch *x,
+                             const float *s, int64_t n)
+{
+    const int64_t step = job->p_blocks ? ASSAY_FRAME : 1;
+    float top = -INFINITY;
+    for (int64_t j = n - 1; j >= 0; j--)
+        x->top[j] = top = s[j] > top ? s[j] : top;
+    for (int64_t j = n - 1; j >= 0; j--) {
+        const int64_t j0 = j / step * step, last = j0 + step - JITTER_KEY_TILE;
+        x->end[j] = x->top[last > 0 ? last : 0];
+        x->top[j] = x->top[j0];
+    }
+}
+
 /* Between which maxima the P of keys from `first` on may be taken; `top` is
  * that of the keys before. ONLINE: at the end of any tile that holds it.
  * FROZEN: that of the first tile, which later ones replace only where P would
@@ -130,17 +163,10 @@ static void fill_maxima(const struct blocked_job *job, struct scratch *x,
 {
     const float over = job->form->kind == ASSAY_KIND_FROZEN ? 32 : 0;
     if (job->form->kind == ASSAY_KIND_ONLINE) {
-        for (int64_t j = 0; j < n; j++)
-            x->top[j] = top = s[j] > top ? s[j] : top;
-        /* where P has blocks, tiles are whole frames */
-        const int64_t step = job->p_blocks ? ASSAY_FRAME : 1;
-        for (int64_t j = 0; j < n; j++) {
-            const int64_t j0 = j / step * step,
-                          soon = j0 + step - 1 < n ? j0 + step - 1 : n - 1,
-                          last = j0 + JITTER_KEY_TILE - 1;
-            x->end[j] = x->top[last < n ? last : n - 1];
-            x->top[j] = x->top[soon];
-        }
+        if (job->form->down)
+            fill_online_down(job, x, s, n);
+        else
+            fill_online(job, x, s, n, top);
         return;
     }
     for (int64_t j0 = first; j0 < n; j0 += job->key_tile) {

@@ -123,9 +123,11 @@ static enum assay_status restore_lse(const struct assay_problem *p,
 static const struct assay_softmax_form *
 form_of(const struct assay_softmax_form *form, bool softmax)
 {
-    return softmax ? form
-                   : assay_softmax_get(form->whole_sum ? ASSAY_SOFTMAX_WHOLE_SUM
-                                                       : ASSAY_SOFTMAX_NOMINAL);
+    return softmax
+               ? form
+               : assay_softmax_get(form->down ? ASSAY_SOFTMAX_WHOLE_SUM_DOWN
+                                   : form->whole_sum ? ASSAY_SOFTMAX_WHOLE_SUM
+                                                     : ASSAY_SOFTMAX_NOMINAL);
 }
 
 static struct blocked_job job_of(const struct assay_recipe *recipe,

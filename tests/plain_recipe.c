@@ -384,12 +384,16 @@ void plain_recipe_row(const struct plain_recipe *job, int64_t n,
     x.w = x.s + job->tile, x.less = x.w + job->tile,
     x.more = x.less + job->tile;
     memset(out->o, 0, (size_t)p->dv * sizeof *out->o);
-    for (int64_t j0 = 0; j0 < x.n; j0 += job->tile)
+    const int64_t tiles = (x.n + job->tile - 1) / job->tile;
+    const bool down = assay_softmax_get(job->recipe->softmax)->down;
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t j0 = (down ? tiles - 1 - t : t) * job->tile;
         if (coded && all >= j0 + job->tile)
             coded_tile(&x, j0);
         else
             exact_tile(&x, j0, x.n - j0 < job->tile ? x.n - j0 : job->tile,
                        kind == ASSAY_KIND_FROZEN);
+    }
     finish(&x,
            job->v_scales && job->channels
                ? job->v_scales + (b * p->hk + kv) * p->dv

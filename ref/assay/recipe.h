@@ -54,6 +54,7 @@ struct assay_softmax_form {
     const char *name;
     enum assay_softmax_kind kind;
     int64_t key_tile;
+    bool down; /* key tiles are walked from the last one on */
     bool whole_sum;
     enum assay_format_id p_format; /* ASSAY_FORMATS: the recipe's */
     bool nearest;
