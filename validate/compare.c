@@ -74,7 +74,8 @@ bool compared_nothing(const struct comparison *c)
 bool compared_worse(const struct compared *c)
 {
     if (compared_alone(c))
-        return c->a.result && ran(c->a.verdict);
+        return c->a.result ? ran(c->a.verdict)
+                           : ran(c->b.verdict) && c->b.verdict != VERDICT_PASS;
     if (c->a.verdict == VERDICT_PASS)
         return c->b.verdict != VERDICT_PASS;
     return ran(c->a.verdict) && ran(c->b.verdict) &&

@@ -84,7 +84,7 @@ const struct run_result *compared_result(const struct compared *c);
 bool compared_moved(const struct compared *c);
 bool compared_alone(const struct compared *c);
 /* Whether B is worse: A passed and B does not, both ran and B's verdict is the
- * graver, or what ran in A is missing in B. */
+ * graver, what ran in A is missing in B, or what B alone has does not pass. */
 bool compared_worse(const struct compared *c);
 struct comparison;
 /* Both runs ran something, and no result has its like in the other. */

@@ -3,6 +3,7 @@
  * The driver of kernel modules: each run has a child of its own.
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "validate/device_list.h"
 #include "validate/module.h"
@@ -73,6 +74,12 @@ enum assay_status driver_open_MODULE(const char *what, double timeout_s,
     module_builtin_path(device_module(kind), path, sizeof path);
     out->run = run;
     out->close = close_module;
+    if (!what && access(path, F_OK) != 0)
+        return assay_fail(err, ASSAY_FILE,
+                          "%s: is not there: no kernels for %s were built "
+                          "(configure --with-devices has the list); --module "
+                          "takes others",
+                          path, device_name(kind));
     enum assay_status st =
         module_ask(what ? what : path, timeout_s, &out->info, err);
     if (st != ASSAY_OK)

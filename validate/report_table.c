@@ -9,6 +9,7 @@
 
 #include "golden/sheet.h"
 #include "golden/verb.h"
+#include "validate/judge.h"
 #include "validate/quarantine.h"
 #include "validate/report.h"
 
@@ -51,9 +52,9 @@ double report_used(const struct result *r)
     double most = 0;
     for (int i = 0; i < GATES; i++) {
         const enum gate g = (enum gate)i;
-        if (report_gate_judged(r, g) && report_gate_limit(r, g) > 0)
-            most =
-                assay_worst(most, r->gates[g].value / report_gate_limit(r, g));
+        const double limit = report_gate_limit(r, g);
+        if (report_gate_judged(r, g) && limit >= 0)
+            most = assay_worst(most, part_used(r->gates[g].value, limit));
     }
     return most;
 }

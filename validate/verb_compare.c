@@ -84,8 +84,9 @@ static const struct argp argp = {
     "changed; verdicts that changed; the largest relative changes; seconds. "
     "Verdicts are those of the runs: `assay judge` says what they would be "
     "under other limits.\v"
-    "Exit status 0: nothing got worse; 1: a verdict got worse, or what ran in "
-    "A is missing in B; 2: usage or a bad file.\n\n"
+    "Exit status 0: nothing got worse; 1: a verdict got worse, what ran in A "
+    "is missing in B, or what B alone has does not pass; 2: usage or a bad "
+    "file.\n\n"
     "Example:\n"
     "  assay compare before.h5 after.h5\n"
     "  assay compare gcc.h5 clang.h5 --recipe e4m3 --format json",
