@@ -339,12 +339,18 @@ static double to_final(struct to_final *last, float m, float top)
     return last->factor;
 }
 
+/* Of a row whose maxima rise from the first key on, or from the last. */
+static float final_top(const struct scratch *x, int64_t n)
+{
+    return x->top[0] > x->top[n - 1] ? x->top[0] : x->top[n - 1];
+}
+
 /* Adds up a row, everything relative to the final maximum. */
 static struct row_sums add_row(const struct scratch *x, int64_t n,
                                const double *v_norm, int64_t step, double own)
 {
     struct row_sums sum = { 0 };
-    const float top = x->top[n - 1];
+    const float top = final_top(x, n);
     struct to_final lows = { NAN, 1 }, highs = { NAN, 1 };
     for (int64_t j = 0; j < n; j++) {
         const float end = x->end[j];
@@ -380,7 +386,7 @@ static struct row_sums add_row(const struct scratch *x, int64_t n,
 static double fill_apart(const struct blocked_job *job, const struct scratch *x,
                          int64_t coded, int64_t n, double worst, float *apart)
 {
-    const float top = x->top[n - 1];
+    const float top = final_top(x, n);
     const double noise = expm1(2 * worst);
     struct to_final lows = { NAN, 1 }, highs = { NAN, 1 };
     double sum = 0;
