@@ -2,6 +2,7 @@
 #include "golden/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fenv.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -58,6 +59,8 @@ _Noreturn static void be_child(void (*work)(void *), void *context, int output,
                                pid_t parent)
 {
     child_prepare(parent);
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(nothing, STDIN_FILENO); /* what is there is the caller's */
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     fesetenv(FE_DFL_ENV);

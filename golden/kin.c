@@ -5,26 +5,37 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* The fields after the name, which may hold anything; false: it is gone. */
+static bool read_stat(int pid, char *state, int *parent)
+{
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *f = fopen(path, "re");
+    const size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
+    if (f)
+        fclose(f);
+    line[n] = '\0';
+    const char *end = strrchr(line, ')');
+    return end && sscanf(end + 1, " %c %d", state, parent) == 2;
+}
 
 static struct kin look(bool with_dead)
 {
     struct kin kin = { .count = 0 };
     DIR *all = opendir("/proc");
     for (struct dirent *d; all && (d = readdir(all)) && kin.count < KIN_MAX;) {
-        char path[300], state;
+        char state;
         int pid = atoi(d->d_name), parent = 0;
         if (pid <= 0)
             continue;
-        snprintf(path, sizeof path, "/proc/%d/stat", pid);
-        FILE *f = fopen(path, "re");
-        if (f && fscanf(f, "%*d (%*[^)]) %c %d", &state, &parent) == 2 &&
-            parent == getpid() && (with_dead || state != 'Z'))
+        if (read_stat(pid, &state, &parent) && parent == getpid() &&
+            (with_dead || state != 'Z'))
             kin.pid[kin.count++] = pid;
-        if (f)
-            fclose(f);
     }
     if (all)
         closedir(all);

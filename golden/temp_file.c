@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,6 +64,13 @@ enum assay_status temp_file_begin(const char *final, struct temp_file *file,
     if (!*final) /* the temporary name would be a good one */
         return assay_fail(err, ASSAY_FILE,
                           "\"\": cannot be written: a file needs a name");
+    char real[PATH_MAX];
+    if (lstat(final, &info) == 0 && S_ISLNK(info.st_mode)) {
+        if (!realpath(final, real))
+            return assay_fail(err, ASSAY_FILE, "%s: is a link to nothing: %s",
+                              input_path(final).s, strerror(errno));
+        final = real; /* a rename would replace the link */
+    }
     int n = snprintf(file->path, sizeof file->path, "%s.%ld.tmp", final,
                      (long)getpid());
     if (n < 0 || (size_t)n >= sizeof file->path)

@@ -172,6 +172,28 @@ START_TEST(child_has_the_default_environment)
 }
 END_TEST
 
+static void read_a_byte(void *shared)
+{
+    char byte;
+    *(int *)shared = (int)read(STDIN_FILENO, &byte, 1);
+}
+
+/* What waits on stdin is for whoever comes after. */
+START_TEST(child_takes_nothing_of_stdin)
+{
+    int *shared, ends[2];
+    char byte = 'x';
+    ck_assert_int_eq(child_share(sizeof *shared, &shared, NULL), ASSAY_OK);
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(write(ends[1], &byte, 1), 1);
+    ck_assert_int_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    run(read_a_byte, shared, 60);
+    ck_assert_int_eq(*shared, 0);
+    ck_assert_int_eq(read(STDIN_FILENO, &byte, 1), 1);
+    child_unshare(shared, sizeof *shared);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("child");
@@ -183,6 +205,7 @@ int main(void)
     tcase_add_test(tests, nothing_is_left_behind);
     tcase_add_test(tests, nor_a_daemon_but_older_children_live);
     tcase_add_test(tests, child_has_the_default_environment);
+    tcase_add_test(tests, child_takes_nothing_of_stdin);
     suite_add_tcase(suite, tests);
     return assay_check_main(suite);
 }

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/types.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 #ifdef __SSE__
 #include <xmmintrin.h>
@@ -198,6 +199,7 @@ static int leaves_a_daemon(job *j)
         if (fork() != 0)
             _exit(0);
         tell_pid();
+        prctl(PR_SET_NAME, "a) Z 1"); /* as it might be of another state */
         close(ready[0]);
         close(ready[1]);
         stay();

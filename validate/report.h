@@ -168,7 +168,7 @@ struct report_file {
     const char *path; /* NULL: stdout, where errors are verb_end's */
     FILE *out;        /* while kernels run; NULL: not open */
     const char *at;   /* path or part: where `out` writes */
-    char part[PATH_MAX];
+    char part[PATH_MAX], real[PATH_MAX];
     struct assay_error lost; /* why the rest is not written; ASSAY_OK: it is */
 };
 /* A format that is written while kernels run goes line by line to `path`.part,

@@ -5,6 +5,7 @@
  * results whose report cannot be written are told on stdout.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,6 +27,11 @@ static enum assay_status name_part(struct report_file *file,
                                    struct assay_error *err)
 {
     struct stat info;
+    if (lstat(file->path, &info) == 0 && S_ISLNK(info.st_mode)) {
+        if (!realpath(file->path, file->real))
+            return cannot_write(file, errno, err);
+        file->path = file->real; /* a rename would replace the link */
+    }
     file->at = file->path;
     if (stat(file->path, &info) == 0 && !S_ISREG(info.st_mode))
         return ASSAY_OK;
@@ -48,7 +54,13 @@ enum assay_status report_file_begin(struct report_file *file,
         if (st != ASSAY_OK)
             return st;
     }
-    FILE *out = file->path ? fopen(file->at, "we") : stdout;
+    const bool part = file->path && file->at != file->path;
+    FILE *out = file->path ? fopen(file->at, part ? "wxe" : "we") : stdout;
+    if (!out && part && errno == EEXIST)
+        return assay_fail(err, ASSAY_FILE,
+                          "%s: is there already, with the lines of a run that "
+                          "was interrupted or still goes on",
+                          file->at);
     if (!out)
         return cannot_write(file, errno, err);
     if (file->format->begin(r, out) || !file->path) {
