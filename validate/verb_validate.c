@@ -326,6 +326,8 @@ static enum assay_status judge_one(struct validate *v, const struct loaded *l,
     limits_of(v->limits, r, limits);
     st = judge_sketch(&sketch, limits, r, err);
     if (st == ASSAY_OK)
+        judge_tell_maker(l->answer->maker, r);
+    if (st == ASSAY_OK)
         look_into(l, candidate, &sketch, r);
     if (st == ASSAY_OK)
         finish(v, r, &sketch);
@@ -458,13 +460,15 @@ static enum assay_status run_set_case(struct validate *v, size_t i,
                                       struct assay_error *err)
 {
     struct assay_case c;
-    struct assay_exact exact;
+    struct assay_exact exact = { 0 };
+    const bool has_exact = assay_set_has_exact(v->set, i);
     enum assay_status st = assay_set_read_case(v->set, i, &c, err);
     if (st != ASSAY_OK)
         return st;
-    st = assay_set_read_exact(v->set, i, &c.problem, &exact, err);
+    if (has_exact)
+        st = assay_set_read_exact(v->set, i, &c.problem, &exact, err);
     if (st == ASSAY_OK)
-        st = run_answers(v, i, &c, &exact, err);
+        st = run_answers(v, i, &c, has_exact ? &exact : NULL, err);
     assay_exact_free(&exact);
     assay_case_free(&c);
     return st;
@@ -589,6 +593,7 @@ static enum assay_status validate(struct validate *v, int *code,
 {
     enum assay_status st;
     if ((st = assay_set_open(v->o->file, &v->set, err)) != ASSAY_OK ||
+        (st = assay_set_need_answers(v->set, err)) != ASSAY_OK ||
         (st = limits_load(v->limits, v->set, err)) != ASSAY_OK ||
         (v->o->quarantine &&
          (st = quarantine_read(v->o->quarantine, &v->quarantine, err)) !=
