@@ -6,16 +6,18 @@
 #include "assay/memory.h"
 
 enum assay_status answer_axes_find(const struct tensors *file,
-                                   const char *option, struct answer_axes *out,
+                                   const char *option, const char *value,
+                                   struct answer_axes *out,
                                    struct assay_error *err)
 {
     const char *told = tensors_metadata(file, "layout");
-    out->told = option || told;
-    enum assay_status st = layout_parse(option ? option
+    out->option = option;
+    out->told = value || told;
+    enum assay_status st = layout_parse(value  ? value
                                         : told ? told
                                                : "hsd",
                                         &out->layout, err);
-    return st == ASSAY_OK || option
+    return st == ASSAY_OK || value
                ? st
                : assay_fail_in(err, ASSAY_FORMAT, "%s: metadata",
                                tensors_path(file));
@@ -63,7 +65,8 @@ enum assay_status answer_tensor_check_o(const struct tensor *t,
                           t->type_name, r->name, own->name);
     if (!axes->told && t->rank == 4)
         return assay_fail(err, ASSAY_FORMAT,
-                          "%s has 4 axes; say --layout bhsd or bshd", t->name);
+                          "%s has 4 axes; say %s bhsd or bshd", t->name,
+                          axes->option);
     enum assay_status st =
         layout_sizes(&axes->layout, t->name, t->rank, t->shape, size, err);
     if (st != ASSAY_OK || memcmp(size, want, sizeof want) == 0)

@@ -12,14 +12,17 @@
 
 /* How the axes of O lie in a file. */
 struct answer_axes {
+    const char *option; /* that would tell it, for sentences */
     struct layout layout;
     bool told; /* else four axes are refused */
 };
 
-/* The option, NULL: none; else the file's metadata "layout", else hsd.
- * ASSAY_USAGE for the option, ASSAY_FORMAT for the file. */
+/* As the option of that name says, value NULL: it was not given; else the
+ * file's metadata "layout", else hsd. ASSAY_USAGE for the option, ASSAY_FORMAT
+ * for the file. */
 enum assay_status answer_axes_find(const struct tensors *file,
-                                   const char *option, struct answer_axes *out,
+                                   const char *option, const char *value,
+                                   struct answer_axes *out,
                                    struct assay_error *err);
 
 /* For tensors_open: inputs, payloads and exact answers may stand beside. */

@@ -331,9 +331,8 @@ static enum assay_status add_cases(struct heads *h,
         st = tensors_find(h->file, text, &q)
                  ? add_head(h, q, name, told, options, err)
                  : assay_fail(err, ASSAY_FORMAT,
-                              "%s: metadata name the case %.80s and there is "
-                              "no tensor %.90s",
-                              h->path, name, text);
+                              "%s: none of its %zu tensors is named \"%.90s\"",
+                              h->path, tensors_count(h->file), text);
         free(text);
     }
     return st;

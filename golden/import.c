@@ -255,10 +255,8 @@ enum assay_status import_open(const struct import_options *options,
     if (!a->found || !a->used)
         return assay_fail(err, ASSAY_MEMORY, "no memory for answers");
     if ((st = find_maker(a, err)) != ASSAY_OK ||
-        (st = answer_axes_find(
-             a->file,
-             tensors_metadata(a->file, "layout") ? NULL : options->layout,
-             &a->axes, err)) != ASSAY_OK ||
+        (st = answer_axes_find(a->file, "--answers-layout", options->layout,
+                               &a->axes, err)) != ASSAY_OK ||
         (st = find_all(a, err)) != ASSAY_OK ||
         (st = check_all(a, err)) != ASSAY_OK)
         return st;

@@ -13,7 +13,7 @@
 
 struct import_options {
     const char *file;
-    const char *layout; /* of O where the file does not say it, or NULL */
+    const char *layout; /* of O, or NULL: as the file's metadata say */
     const char *maker;  /* or NULL: as the file's metadata say */
     const struct assay_recipe *const *recipes;
     size_t n_recipes;

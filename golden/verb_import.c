@@ -13,18 +13,21 @@
 #include "golden/verb.h"
 
 struct options {
-    const char *out, *answers, *recipe, *recipe_file, *maker;
+    const char *out, *answers, *layout, *recipe, *recipe_file, *maker;
     struct source_options source;
 };
 
-enum { KEY_ANSWERS = 256, KEY_RECIPE, KEY_RECIPE_FILE, KEY_MAKER };
+enum { KEY_ANSWERS = 256, KEY_LAYOUT, KEY_RECIPE, KEY_RECIPE_FILE, KEY_MAKER };
 
 static const struct argp_option keys[] = {
     { "output", 'o', "FILE", 0, "golden set to write (required)", 0 },
     { "answers", KEY_ANSWERS, "FILE", 0,
       "answers made elsewhere: CASE.RECIPE.o, and CASE.RECIPE.lse if there is "
-      "one, of a safetensors or an HDF5 file, a folder of .npy, or one .npy; "
-      "their axes are as their metadata say, else as --layout does",
+      "one, of a safetensors or an HDF5 file, a folder of .npy, or one .npy",
+      0 },
+    { "answers-layout", KEY_LAYOUT, "AXES", 0,
+      "axes of O among them: hsd, shd, bhsd, bshd; default the file's metadata "
+      "\"layout\", else hsd",
       0 },
     { "recipe", KEY_RECIPE, "LIST", 0,
       "what the answers are of: recipes, in another softmax form with @FORM "
@@ -44,6 +47,7 @@ static void check(struct argp_state *state, const struct options *o)
     const char *of_answers = o->recipe        ? "--recipe"
                              : o->recipe_file ? "--recipe-file"
                              : o->maker       ? "--maker"
+                             : o->layout      ? "--answers-layout"
                                               : NULL;
     source_check(state, &o->source);
     if (!o->out)
@@ -64,6 +68,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o': o->out = arg; break;
     case KEY_ANSWERS: o->answers = arg; break;
+    case KEY_LAYOUT: o->layout = arg; break;
     case KEY_RECIPE: o->recipe = arg; break;
     case KEY_RECIPE_FILE: o->recipe_file = arg; break;
     case KEY_MAKER: o->maker = arg; break;
@@ -111,6 +116,8 @@ static char *command_text(const struct options *o)
     source_print(&o->source, out);
     if (o->answers)
         fprintf(out, " --answers %s", basename(o->answers));
+    if (o->layout)
+        fprintf(out, " --answers-layout %s", o->layout);
     if (o->recipe)
         fprintf(out, " --recipe %s", o->recipe);
     if (o->recipe_file)
@@ -139,7 +146,7 @@ static enum assay_status open_answers(struct import *m, struct assay_error *err)
         return ASSAY_OK;
     st = select_recipes(&selection, m->recipes, &m->options.n_recipes, err);
     m->options.file = o->answers;
-    m->options.layout = o->source.heads.layout;
+    m->options.layout = o->layout;
     m->options.maker = o->maker;
     m->options.recipes = m->recipes;
     if (st == ASSAY_OK)

@@ -215,8 +215,8 @@ enum assay_status outputs_bind(struct driver *d, const struct driver_binding *b,
 {
     struct outputs *o = d->own;
     enum assay_status st;
-    if ((st = answer_axes_find(o->file, b->layout, &o->axes, err)) !=
-            ASSAY_OK ||
+    if ((st = answer_axes_find(o->file, "--layout", b->layout, &o->axes,
+                               err)) != ASSAY_OK ||
         (st = output_cases_read(b->set, &o->cases, err)) != ASSAY_OK ||
         (st = match_all(d, b, err)) != ASSAY_OK)
         return st;
