@@ -344,6 +344,9 @@ static enum assay_status read_counts(const char *path, hid_t group,
         st = read_range(path, group, #member, least, most, &s->member, err);
 #include "golden/run_count.def"
 #undef RUN_ATTRIBUTE
+    if (st == ASSAY_OK && h5_has_attribute(group, "lacks"))
+        st = read_range(path, group, "lacks", 1, SKETCH_LACKS_ALL, &s->lacks,
+                        err);
     if (st == ASSAY_OK &&
         (st = read_place(path, group, s, &s->unwritten_at, err)) == ASSAY_OK &&
         (st = read_short(path, group, "guard_where", s->guard_where,

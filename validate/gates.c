@@ -99,9 +99,27 @@ void gate_rule_INTEGRITY(struct judging *j)
                   s->input_bytes, s->o_unwritten, s->lse_unwritten);
 }
 
+bool gate_lacks(struct judging *j, enum gate gate, enum sketch_lack what)
+{
+    const struct limit *l = &j->gates[gate].limit;
+    if (!(j->s->lacks & what))
+        return false;
+    if (l->source != LIMIT_DEFAULT && j->st == ASSAY_OK)
+        j->st = assay_fail(j->err, ASSAY_USAGE,
+                           "gate %s has a limit (%s) and cannot be judged: the "
+                           "set has no %s",
+                           gate_get(gate)->name, limit_source_name(l->source),
+                           what == SKETCH_LACKS_EXACT    ? "exact answer"
+                           : what == SKETCH_LACKS_JITTER ? "jitter"
+                                                         : "LSE");
+    return true;
+}
+
 bool gate_lacks_lse(struct judging *j, enum gate gate)
 {
     struct gate_result *g = &j->gates[gate];
+    if (gate_lacks(j, gate, SKETCH_LACKS_LSE))
+        return true;
     if (!j->s->no_lse)
         return false;
     if (g->limit.source == LIMIT_DEFAULT)
@@ -248,7 +266,8 @@ static double worst_bar(const struct assay_problem *p, const double *bar)
 static void total(struct judging *j, enum gate gate, double value,
                   struct assay_place at, double bar, const char *unit)
 {
-    if (j->gates[gate].limit.value < 0)
+    if (j->gates[gate].limit.value < 0 ||
+        gate_lacks(j, gate, SKETCH_LACKS_EXACT))
         return;
     gate_check_bar(j, gate, 1, bar, unit);
     if (gate_offer(j, gate, value, at))

@@ -36,11 +36,15 @@ void gate_note(struct judging *j, enum gate gate, const char *format, ...)
 void gate_check_bar(struct judging *j, enum gate gate, double allowed,
                     double bar, const char *unit);
 
-/* What a gate's limit allows where limit 1 allows `one`, for its note. */
 /* Without an LSE its gates have nothing to judge; a limit that somebody set
  * asks for one, and fails. */
 bool gate_lacks_lse(struct judging *j, enum gate gate);
 
+/* Whether the set does not know what a gate judges by, so that it judges
+ * nothing. A limit that somebody set fails the whole judgement. */
+bool gate_lacks(struct judging *j, enum gate gate, enum sketch_lack what);
+
+/* What a gate's limit allows where limit 1 allows `one`, for its note. */
 double gate_allows(const struct judging *j, enum gate gate, double one);
 
 /* The factor for n rows together. */

@@ -24,6 +24,10 @@ enum assay_status judge(const struct yardstick *against,
                         const struct candidate *c, struct result *out,
                         struct assay_error *err);
 
+/* Adds to the notes who made the answer that it was held against; NULL: assay,
+ * of which nothing is said. */
+void judge_tell_maker(const char *maker, struct result *out);
+
 /* value / allowed, where 0 / 0 is 0 */
 double part_used(double value, double allowed);
 

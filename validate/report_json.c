@@ -110,10 +110,13 @@ static json_t *result_json(const struct report *all, const struct result *r)
     json_object_set_new(out, "heads_failed", json_integer(r->heads_failed));
     json_object_set_new(out, "gates", gates_json(r));
     if (r->judged) {
+        const bool exact = !(r->lacks & SKETCH_LACKS_EXACT);
         json_object_set_new(distances, "build", json_distance(&r->build));
         json_object_set_new(distances, "recipe",
-                            json_distance(&r->recipe_distance));
-        json_object_set_new(distances, "total", json_distance(&r->total));
+                            exact ? json_distance(&r->recipe_distance)
+                                  : json_null());
+        json_object_set_new(distances, "total",
+                            exact ? json_distance(&r->total) : json_null());
     }
     json_object_set_new(out, "distances", distances);
     json_object_set_new(out, "explanation", report_explanation_json(r->why));
