@@ -229,7 +229,7 @@ static json_t *case_json(const struct shown_case *c)
             json_string(assay_softmax_get(s->recipe->softmax)->name));
         json_object_set_new(r, "promise",
                             json_string(assay_recipe_promise_name(s->recipe)));
-        json_object_set_new(r, "distance", json_distance(&s->distance));
+        json_object_set_new(r, "distance", json_distance(&s->distance, true));
         json_object_set_new(r, "jitter_lse_nats", json_number(s->jitter_lse));
         json_object_set_new(recipes, s->recipe->name, r);
     }
