@@ -74,6 +74,7 @@ enum assay_status explain_form(const struct explain_input *in,
     const struct assay_recipe *own = in->answer->recipe;
     struct assay_inputs inputs = { 0 };
     int64_t n, most = heads_fitting(in->result);
+    bool only_wide = false;
     if (!worth_trying(in))
         return ASSAY_OK;
     enum assay_status st = assay_case_values(in->c, &inputs, err);
@@ -83,10 +84,11 @@ enum assay_status explain_form(const struct explain_input *in,
         if (assay_recipe_same(other, own) ||
             (st = try_form(in, &inputs, other, &n, err)) != ASSAY_OK ||
             n < most || 2 * n < in->result->heads ||
-            n == heads_fitting(in->result) || (n == most && is_wide(form)))
+            n == heads_fitting(in->result) || (n == most && e->form[0] && is_wide(form)))
             continue;
-        if (n > most)
+        if (n > most || only_wide)
             e->form[0] = '\0';
+        only_wide = is_wide(form);
         text_append(e->form, sizeof e->form, "%s%s", e->form[0] ? ", " : "",
                     assay_softmax_get(form)->name);
         e->form_heads = most = n;
