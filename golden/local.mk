@@ -44,7 +44,8 @@ golden_libgolden_la_SOURCES = \
 	golden/sheet.h golden/show_set.c golden/show_set.h golden/sketch.c \
 	golden/sketch.h golden/source.c golden/source.h golden/stored.c \
 	golden/stored.h golden/stored_kind.def golden/stored_part.c \
-	golden/svg.c golden/svg.h golden/temp_file.c golden/temp_file.h \
+	golden/svg.c golden/svg.h golden/tail.c golden/tail.h \
+	golden/temp_file.c golden/temp_file.h \
 	golden/temp_folder.c golden/temp_folder.h golden/tensors.c \
 	golden/tensors.h golden/tensors_form.h golden/tensors_h5.c \
 	golden/tensors_npy.c golden/term.c golden/term.h golden/text.c \
