@@ -103,6 +103,8 @@ static enum assay_status judge_one(struct run_set *v, const struct loaded *l,
     limits_of(&v->o->limits, r, limits);
     st = judge_sketch(&sketch, limits, r, err);
     if (st == ASSAY_OK)
+        judge_tell_maker(l->answer->maker, r);
+    if (st == ASSAY_OK)
         look_into(l, candidate, &sketch, r);
     if (st == ASSAY_OK)
         finish(v, r, &sketch);
@@ -235,13 +237,15 @@ static enum assay_status run_case_of_set(struct run_set *v, size_t i,
                                          struct assay_error *err)
 {
     struct assay_case c;
-    struct assay_exact exact;
+    struct assay_exact exact = { 0 };
+    const bool has_exact = assay_set_has_exact(v->set, i);
     enum assay_status st = assay_set_read_case(v->set, i, &c, err);
     if (st != ASSAY_OK)
         return st;
-    st = assay_set_read_exact(v->set, i, &c.problem, &exact, err);
+    if (has_exact)
+        st = assay_set_read_exact(v->set, i, &c.problem, &exact, err);
     if (st == ASSAY_OK)
-        st = run_answers(v, i, &c, &exact, err);
+        st = run_answers(v, i, &c, has_exact ? &exact : NULL, err);
     assay_exact_free(&exact);
     assay_case_free(&c);
     return st;

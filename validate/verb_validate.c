@@ -117,6 +117,7 @@ static enum assay_status validate(struct validate *v, int *code,
 {
     enum assay_status st;
     if ((st = assay_set_open(v->o.file, &v->run.set, err)) != ASSAY_OK ||
+        (st = assay_set_need_answers(v->run.set, err)) != ASSAY_OK ||
         (st = limits_load(&v->o.limits, v->run.set, err)) != ASSAY_OK ||
         (v->o.quarantine &&
          (st = quarantine_read(v->o.quarantine, &v->quarantine, err)) !=
