@@ -308,7 +308,7 @@ static json_t *case_json(const struct shown_case *c)
         json_object_set_new(r, "promise",
                             json_string(assay_recipe_promise_name(s->recipe)));
         json_object_set_new(r, "distance",
-                            s->compared ? json_distance(&s->distance)
+                            s->compared ? json_distance(&s->distance, true)
                                         : json_null());
         json_object_set_new(r, "jitter_lse_nats",
                             s->jitter_lse < 0 ? json_null()

@@ -20,10 +20,10 @@ static double allowance(enum gate gate, double jitter, double bar)
 }
 
 static double allowed(struct judging *j, enum gate gate, double jitter,
-                      double bar, const char *unit)
+                      double bar, struct assay_place at, const char *unit)
 {
     if (jitter > 0)
-        gate_check_bar(j, gate, gate_get(gate)->factor * jitter, bar, unit);
+        gate_check_bar(j, gate, gate_get(gate)->factor * jitter, bar, at, unit);
     return allowance(gate, jitter, bar);
 }
 
@@ -82,7 +82,7 @@ void gate_rule_BUILD(struct judging *j)
             continue;
         const double d = s->beyond[r].beyond,
                      most = allowed(j, GATE_BUILD, (double)s->jitter_o[r],
-                                    judge_row_bar(s, bh), "");
+                                    judge_row_bar(s, bh), at, "");
         if (gate_offer(j, GATE_BUILD, part_used(d, most), at))
             gate_note(j, GATE_BUILD,
                       "the row is %.2e off (L2, its rounding taken off), %.2e "
@@ -101,7 +101,7 @@ void gate_rule_LSE(struct judging *j)
         if (!lse_judged(s, r))
             continue;
         const double most = allowed(j, GATE_LSE, (double)s->jitter_lse[r],
-                                    s->bar_lse[r / s->problem.nq], " nats");
+                                    s->bar_lse[r / s->problem.nq], at, " nats");
         if (gate_offer(j, GATE_LSE, part_used(fabs(lse_off(s, r)), most), at))
             gate_note(j, GATE_LSE, "%.6f nats, should be %.6f within %.1e",
                       s->lse_c[r], s->lse_e[r], gate_allows(j, GATE_LSE, most));

@@ -111,7 +111,7 @@ static enum verdict integrity_verdict(const struct sketch *s)
                : VERDICT_UNWRITTEN;
 }
 
-static void place_text(struct assay_place at, char *text, size_t n)
+void judge_place_text(struct assay_place at, char *text, size_t n)
 {
     text[0] = '\0';
     if (at.h >= 0 && at.i >= 0)
@@ -161,7 +161,7 @@ static void conclude(const struct sketch *s, struct result *out)
         const enum verdict v = verdict_of(s, (enum gate)g);
         if (v < out->verdict) {
             char place[96];
-            place_text(gate->at, place, sizeof place);
+            judge_place_text(gate->at, place, sizeof place);
             told = g;
             out->verdict = v;
             snprintf(out->reason, sizeof out->reason, "%s gate%s: %s",
@@ -293,8 +293,10 @@ enum assay_status judge_sketch(const struct sketch *s,
         return st;
     memset(out->heads_gates, 0, (size_t)heads * sizeof *out->heads_gates);
     distances(s, out);
-    struct judging j = { s,        &out->total, out->gates, out->heads_gates,
-                         ASSAY_OK, err };
+    struct judging j = {
+        s,        &out->total, out->gates, out->heads_gates, { .any = false },
+        ASSAY_OK, err
+    };
     for (int g = 0; g < GATES; g++) {
         out->gates[g] = (struct gate_result){ .pass = true,
                                               .limit = limits[g],
@@ -310,7 +312,8 @@ enum assay_status judge_sketch(const struct sketch *s,
     suspect_form(out);
     tell_unknown(s, out);
     tell_blind(s, out);
-    return j.st;
+    return j.st == ASSAY_OK && j.below.any ? gate_below_bar(&j, out, err)
+                                           : j.st;
 }
 
 enum assay_status judge(const struct yardstick *against,

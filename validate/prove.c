@@ -140,9 +140,12 @@ static enum assay_status judge_mutant(struct bench *b,
         return st;
     see(b, left, &sketch);
     result_free(&b->result);
-    b->result =
-        (struct result){ .recipe = b->s.e->recipe, .problem = b->s.c->problem };
-    st = judge_sketch(&sketch, b->limits, &b->result, err);
+    b->result = (struct result){ .case_name = strdup(b->s.c->name),
+                                 .recipe = b->s.e->recipe,
+                                 .problem = b->s.c->problem };
+    st = b->result.case_name
+             ? judge_sketch(&sketch, b->limits, &b->result, err)
+             : assay_fail(err, ASSAY_MEMORY, "no memory for a name");
     b->gates = b->result.heads_gates;
     sketch_free(&sketch);
     return st;
