@@ -355,8 +355,8 @@ static enum assay_status no_heads(const struct heads *h,
     const size_t n = tensors_count(all);
     st = n == 0
              ? assay_fail(err, ASSAY_FORMAT,
-                          "%s: has no tensors; heads are X.q, X.k and X.v, as "
-                          "layer0.q",
+                          "%s: has no tensors, so none named X.q, as layer0.q "
+                          "is",
                           h->path)
              : assay_fail(err, ASSAY_FORMAT,
                           "%s: has %zu tensors and none named X.q, as layer0.q "
