@@ -353,10 +353,15 @@ static enum assay_status no_heads(const struct heads *h,
     if (st != ASSAY_OK)
         return st;
     const size_t n = tensors_count(all);
-    st = assay_fail(err, ASSAY_FORMAT,
-                    "%s: has %zu tensors and none named X.q, as layer0.q "
-                    "is; the first is named \"%.60s\"",
-                    h->path, n, n ? tensors_get(all, 0)->name : "");
+    st = n == 0
+             ? assay_fail(err, ASSAY_FORMAT,
+                          "%s: has no tensors, so none named X.q, as layer0.q "
+                          "is",
+                          h->path)
+             : assay_fail(err, ASSAY_FORMAT,
+                          "%s: has %zu tensors and none named X.q, as layer0.q "
+                          "is; the first is named \"%.60s\"",
+                          h->path, n, tensors_get(all, 0)->name);
     tensors_close(all);
     return st;
 }

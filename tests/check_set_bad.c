@@ -375,12 +375,12 @@ static void scalar(const struct place *p)
     H5Sclose(space);
 }
 
-/* B58: a chunk that was never written reads as zeros. */
-static void chunk_missing(const struct place *p)
+/* B58: a chunk that was never written reads as zeros, as the fill value, or
+ * leaves the buffer as it was. */
+static void one_chunk(const struct place *p, hid_t creation)
 {
     struct place q = *p;
     hsize_t chunk[8], start[8] = { 0 }, count[8];
-    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     for (int i = 0; i < q.rank; i++) {
         chunk[i] = count[i] = 1;
         q.dims[i] += q.dims[i] == 0;
@@ -399,6 +399,26 @@ static void chunk_missing(const struct place *p)
     }
     H5Dclose(set);
     H5Pclose(creation);
+}
+
+static void chunk_missing(const struct place *p)
+{
+    one_chunk(p, H5Pcreate(H5P_DATASET_CREATE));
+}
+
+static void chunk_missing_no_fill(const struct place *p)
+{
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_fill_value(creation, p->type, NULL);
+    one_chunk(p, creation);
+}
+
+static void chunk_missing_filled(const struct place *p)
+{
+    const char fill[8] = { 77, 77, 77, 77, 77, 77, 77, 77 };
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_fill_value(creation, p->type, fill);
+    one_chunk(p, creation);
 }
 
 /* The very data and hash, but kept elsewhere. */
@@ -478,6 +498,8 @@ static const struct {
     { "null space", null_space, 1 },
     { "scalar", scalar, 1 },
     { "chunk missing", chunk_missing, 1 },
+    { "chunk missing, no fill", chunk_missing_no_fill, 1 },
+    { "chunk missing, filled", chunk_missing_filled, 1 },
     { "external data", external_data, 0 },
     { "virtual data", virtual_data, 0 },
     { "soft link", soft_link, 1 },

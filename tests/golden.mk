@@ -19,6 +19,12 @@ tests_check_set_bad_CPPFLAGS = $(tests_cppflags)
 tests_check_set_bad_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
 tests_check_set_bad_LDADD = $(tests_golden) $(HDF5_LIBS)
 
+check_programs_golden += tests/check_h5
+tests_check_h5_SOURCES = tests/check_h5.c tests/made_set.c tests/check_assay.c
+tests_check_h5_CPPFLAGS = $(tests_cppflags)
+tests_check_h5_CFLAGS = $(tests_cflags) $(HDF5_CFLAGS)
+tests_check_h5_LDADD = $(tests_golden) $(HDF5_LIBS)
+
 check_programs_golden += tests/check_run_file
 tests_check_run_file_SOURCES = tests/check_run_file.c tests/made_set.c \
 	tests/check_assay.c
