@@ -222,6 +222,10 @@ static void tell_mixed(const struct told *t, const struct byte_steps *b,
     const int64_t one = b->bins[STEPS_MOST - 1] + b->bins[STEPS_MOST + 1],
                   more = b->differ - one - b->signs - b->classes;
     const char *before = " (";
+    if (one == b->differ) {
+        ADD(t, ", all by 1 %s up or down", unit);
+        return;
+    }
     if (one > 0)
         ADD(t, "%s%" PRId64 " by 1 %s", before, one, unit), before = ", ";
     if (more > 0)

@@ -2,8 +2,8 @@
  *
  * Readings of a quantizer's bytes: every scale rule, other overflow, token
  * order and rounding, and the delivered scales on the values; codes of a pair
- * swapped, heads before tokens, scales transposed or late and subnormals
- * flushed on the bytes.
+ * swapped, heads before tokens, scales transposed or late, subnormals
+ * flushed and NaN at the top on the bytes.
  */
 #include "golden/scale_reading.h"
 
@@ -329,6 +329,27 @@ static void try_flushed(struct looking *l)
     offer(l, &left, "", "subnormal codes flushed to zero", NULL);
 }
 
+/* NaN where the largest code is due, as where an encoder takes that for an
+ * overflow. */
+static void try_nan_at_top(struct looking *l)
+{
+    const struct byte_words s = words_of(l->s, BYTES_CODES),
+                            c = words_of(l->c, BYTES_CODES);
+    const struct assay_format *f = s.format;
+    struct left left = left_now(l);
+    if (!f->nan_code || f->bits > 8)
+        return;
+    const uint32_t sign = f->sign ? 1u << (f->bits - 1) : 0;
+    left.of[BYTES_CODES] = 0;
+    for (int64_t i = 0; i < s.count; i++) {
+        const uint32_t is = word_at(&c, i), was = word_at(&s, i);
+        const float v = assay_format_decode_one(f, is);
+        left.of[BYTES_CODES] +=
+            (was & ~sign) == f->max_code ? v == v : is != was;
+    }
+    offer(l, &left, "", "NaN in place of the largest code", NULL);
+}
+
 /* Each the one of the place before, as where a loop writes what it had. */
 static void try_late(struct looking *l)
 {
@@ -398,6 +419,7 @@ enum assay_status scale_bytes_explain(const struct assay_quantizer *how,
     try_axes(&l);
     try_late(&l);
     try_flushed(&l);
+    try_nan_at_top(&l);
     if (x && ((same_scales && (st = try_roundings(&l)) != ASSAY_OK) ||
               (st = try_rules(&l)) != ASSAY_OK ||
               (st = try_overflows(&l)) != ASSAY_OK ||
