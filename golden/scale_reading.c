@@ -302,12 +302,15 @@ static void try_pairs(struct looking *l)
     const struct byte_words s = words_of(l->s, BYTES_CODES),
                             c = words_of(l->c, BYTES_CODES);
     struct left left = left_now(l);
-    if (s.format->bits != 4 || l->s->tensor.d % 2 != 0)
+    if (l->s->tensor.d % 2 != 0)
         return;
     left.of[BYTES_CODES] = 0;
     for (int64_t i = 0; i < s.count; i++)
         left.of[BYTES_CODES] += word_at(&c, i) != word_at(&s, i ^ 1);
-    offer(l, &left, "", "the two nibbles of a byte swapped", NULL);
+    offer(l, &left, "",
+          s.format->bits == 4 ? "the two nibbles of a byte swapped"
+                              : "codes of each pair swapped",
+          NULL);
 }
 
 /* Of floats, where code 0 is 0 and the sign may stay or go. */
