@@ -215,7 +215,7 @@ struct told {
 
 #define ADD(t, ...) text_append((t)->text, (t)->size, __VA_ARGS__)
 
-/* " (280 by 1 step, 20 by 2 or more, 12 in sign alone)" */
+/* " (280 by 1 step, 20 by 2 steps or more, 12 in sign alone)" */
 static void tell_mixed(const struct told *t, const struct byte_steps *b,
                        const char *unit)
 {
@@ -226,11 +226,14 @@ static void tell_mixed(const struct told *t, const struct byte_steps *b,
         ADD(t, ", all by 1 %s up or down", unit);
         return;
     }
+    if (more == b->differ) {
+        ADD(t, ", all by 2 %ss or more", unit);
+        return;
+    }
     if (one > 0)
         ADD(t, "%s%" PRId64 " by 1 %s", before, one, unit), before = ", ";
     if (more > 0)
-        ADD(t, "%s%" PRId64 " by 2%s%s%s or more", before, more, one ? "" : " ",
-            one ? "" : unit, one ? "" : "s"),
+        ADD(t, "%s%" PRId64 " by 2 %ss or more", before, more, unit),
             before = ", ";
     if (b->signs > 0)
         ADD(t, "%s%" PRId64 " in sign alone", before, b->signs), before = ", ";

@@ -702,7 +702,8 @@ START_TEST(payloads_as_json)
 {
     static const char want[] =
         "k: 1 of 2 scales differs by +1 octave; 4 of 8 codes differ (1 by 1 "
-        "step, 1 by 2 or more, 1 in sign alone, 1 in being finite, infinite or "
+        "step, 1 by 2 steps or more, 1 in sign alone, 1 in being finite, "
+        "infinite or "
         "NaN), at batch 0, token 1, head 0, block 0: 0x65, should be 0x64; "
         "nothing tried explains them, nearest is scale rule ceil or sage, not "
         "floor, for 60 %";
