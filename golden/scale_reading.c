@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Readings of a quantizer's bytes: every scale rule, other overflow, token
- * order and rounding, and the delivered scales on the values; codes of a pair
- * swapped, heads before tokens, scales transposed or late, subnormals
- * flushed and NaN at the top on the bytes.
+ * Readings of a quantizer's bytes that need its values: every scale rule, other
+ * overflow, token order and rounding, and the delivered scales. The best of
+ * these and of those of golden/scale_reading_bytes.c is told.
  */
 #include "golden/scale_reading.h"
 
@@ -17,24 +16,7 @@
 /* A reading that explains less is chance. */
 #define EXPLAINS_LEAST 0.25
 
-struct looking {
-    const struct assay_quantizer *how;
-    const float *x;
-    const struct assay_payload *s, *c;
-    struct scale_bytes *out;
-    struct assay_error *err;
-    /* the best so far; "" before the first */
-    const char *kind, *own; /* "scale rule ", "floor" */
-    char names[96];         /* "ceil or sage" */
-    double left;
-};
-
-/* What a reading leaves, by kind; it begins as what differs. */
-struct left {
-    int64_t of[BYTE_KINDS];
-};
-
-static struct left left_now(const struct looking *l)
+struct left reading_left(const struct looking *l)
 {
     struct left left;
     for (int k = 0; k < BYTE_KINDS; k++)
@@ -53,8 +35,8 @@ static void offer_equal(struct looking *l, const char *kind, const char *name)
         text_append(l->names, sizeof l->names, "%s%s", or, name);
 }
 
-static void offer(struct looking *l, const struct left *left, const char *kind,
-                  const char *name, const char *own)
+void reading_offer(struct looking *l, const struct left *left, const char *kind,
+                   const char *name, const char *own)
 {
     double sum = 0;
     for (int k = 0; k < BYTE_KINDS; k++)
@@ -99,7 +81,7 @@ static enum assay_status try_how(struct looking *l,
     for (int k = 0; st == ASSAY_OK && k < BYTE_KINDS; k++)
         left.of[k] = unlike(&p, l->c, (enum byte_kind)k);
     if (st == ASSAY_OK)
-        offer(l, &left, kind, name, own);
+        reading_offer(l, &left, kind, name, own);
     assay_payload_free(&p);
     return st;
 }
@@ -240,7 +222,7 @@ static enum assay_rounding own_rounding(const struct looking *l)
 static enum assay_status try_roundings(struct looking *l)
 {
     const enum assay_rounding own = own_rounding(l);
-    struct left left = left_now(l);
+    struct left left = reading_left(l);
     enum assay_status st = ASSAY_OK;
     for (int i = 0; i < ASSAY_ROUNDINGS && st == ASSAY_OK; i++) {
         const enum assay_rounding other = (enum assay_rounding)i;
@@ -248,8 +230,9 @@ static enum assay_status try_roundings(struct looking *l)
             continue;
         st = unlike_under(l, l->s, other, &left.of[BYTES_CODES]);
         if (st == ASSAY_OK)
-            offer(l, &left, "rounding ", assay_rounding_get(other)->name,
-                  assay_rounding_get(own)->name);
+            reading_offer(l, &left, "rounding ",
+                          assay_rounding_get(other)->name,
+                          assay_rounding_get(own)->name);
     }
     return st;
 }
@@ -257,136 +240,19 @@ static enum assay_status try_roundings(struct looking *l)
 /* Scales that no rule gives, stale ones say, and codes that go with them. */
 static enum assay_status try_own_scales(struct looking *l)
 {
-    struct left left = left_now(l);
+    struct left left = reading_left(l);
     if (l->out->steps[BYTES_SCALES].differ == 0 ||
         l->out->steps[BYTES_CODES].differ == 0)
         return ASSAY_OK;
     enum assay_status st =
         unlike_under(l, l->c, own_rounding(l), &left.of[BYTES_CODES]);
     if (st == ASSAY_OK)
-        offer(l, &left, "", "codes that follow their other scales", NULL);
+        reading_offer(l, &left, "", "codes that follow their other scales",
+                      NULL);
     return st;
 }
 
-/* ---- readings of the bytes ---- */
-
-/* How many words of c differ from s [outer, m, n, inner] with m and n
- * swapped. */
-static int64_t unlike_swapped(struct byte_words s, struct byte_words c,
-                              int64_t outer, int64_t m, int64_t n,
-                              int64_t inner)
-{
-    int64_t differ = 0, to = 0;
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t j = 0; j < n; j++)
-            for (int64_t i = 0; i < m; i++)
-                for (int64_t e = 0; e < inner; e++, to++)
-                    differ += word_at(&c, to) !=
-                              word_at(&s, ((o * m + i) * n + j) * inner + e);
-    return differ;
-}
-
-static void try_swapped(struct looking *l, enum byte_kind kind, int64_t outer,
-                        int64_t m, int64_t n, int64_t inner, const char *name)
-{
-    struct left left = left_now(l);
-    if (m < 2 || n < 2)
-        return;
-    left.of[kind] = unlike_swapped(words_of(l->s, kind), words_of(l->c, kind),
-                                   outer, m, n, inner);
-    offer(l, &left, "", name, NULL);
-}
-
-static void try_pairs(struct looking *l)
-{
-    const struct byte_words s = words_of(l->s, BYTES_CODES),
-                            c = words_of(l->c, BYTES_CODES);
-    struct left left = left_now(l);
-    if (l->s->tensor.d % 2 != 0)
-        return;
-    left.of[BYTES_CODES] = 0;
-    for (int64_t i = 0; i < s.count; i++)
-        left.of[BYTES_CODES] += word_at(&c, i) != word_at(&s, i ^ 1);
-    offer(l, &left, "",
-          s.format->bits == 4 ? "the two nibbles of a byte swapped"
-                              : "codes of each pair swapped",
-          NULL);
-}
-
-/* Of floats, where code 0 is 0 and the sign may stay or go. */
-static void try_flushed(struct looking *l)
-{
-    const struct byte_words s = words_of(l->s, BYTES_CODES),
-                            c = words_of(l->c, BYTES_CODES);
-    const struct assay_format *f = s.format;
-    struct left left = left_now(l);
-    if (f->top == ASSAY_TOP_INTEGER || f->bits > 8 || !f->sign)
-        return;
-    const uint32_t sign = 1u << (f->bits - 1), normal = 1u << f->man_bits;
-    left.of[BYTES_CODES] = 0;
-    for (int64_t i = 0; i < s.count; i++) {
-        const uint32_t is = word_at(&c, i), was = word_at(&s, i);
-        left.of[BYTES_CODES] +=
-            (was & ~sign) < normal ? (is & ~sign) != 0 : is != was;
-    }
-    offer(l, &left, "", "subnormal codes flushed to zero", NULL);
-}
-
-/* NaN where the largest code is due, as where an encoder takes that for an
- * overflow. */
-static void try_nan_at_top(struct looking *l)
-{
-    const struct byte_words s = words_of(l->s, BYTES_CODES),
-                            c = words_of(l->c, BYTES_CODES);
-    const struct assay_format *f = s.format;
-    struct left left = left_now(l);
-    if (!f->nan_code || f->bits > 8)
-        return;
-    const uint32_t sign = f->sign ? 1u << (f->bits - 1) : 0;
-    left.of[BYTES_CODES] = 0;
-    for (int64_t i = 0; i < s.count; i++) {
-        const uint32_t is = word_at(&c, i), was = word_at(&s, i);
-        const float v = assay_format_decode_one(f, is);
-        left.of[BYTES_CODES] +=
-            (was & ~sign) == f->max_code ? v == v : is != was;
-    }
-    offer(l, &left, "", "NaN in place of the largest code", NULL);
-}
-
-/* Each the one of the place before, as where a loop writes what it had. */
-static void try_late(struct looking *l)
-{
-    const struct byte_words s = words_of(l->s, BYTES_SCALES),
-                            c = words_of(l->c, BYTES_SCALES);
-    struct left left = left_now(l);
-    if (s.count < 2)
-        return;
-    left.of[BYTES_SCALES] = 0;
-    for (int64_t i = 1; i < s.count; i++)
-        left.of[BYTES_SCALES] += word_at(&c, i) != word_at(&s, i - 1);
-    offer(l, &left, "", "scales one place late", NULL);
-}
-
-static void try_axes(struct looking *l)
-{
-    const struct assay_tensor *t = &l->s->tensor;
-    int64_t n[ASSAY_SCALE_AXES];
-    try_swapped(l, BYTES_CODES, t->b, t->s, t->h, t->d,
-                "codes of heads before tokens");
-    assay_scale_sizes(l->s->scale, t, n);
-    if (l->s->scale == ASSAY_SCALE_TOKEN)
-        try_swapped(l, BYTES_SCALES, n[0], n[1], n[2], 1,
-                    "scales of heads before tokens");
-    if (l->s->scale == ASSAY_SCALE_BLOCK) {
-        try_swapped(l, BYTES_SCALES, n[0], n[1], n[2], n[3],
-                    "scales of heads before tokens");
-        try_swapped(l, BYTES_SCALES, n[0], n[1] * n[2], n[3], 1,
-                    "scales of blocks before tokens");
-    }
-    if (l->s->scale == ASSAY_SCALE_BLOCK_TOKENS)
-        try_swapped(l, BYTES_SCALES, n[0] * n[1], n[2], n[3], 1,
-                    "scales of channels before blocks");
-}
+/* ---- the best of all ---- */
 
 /* "scale rule ceil or sage, not floor", or nothing where it leaves too much */
 static void conclude(const struct looking *l, double differ)
@@ -418,11 +284,7 @@ enum assay_status scale_bytes_explain(const struct assay_quantizer *how,
         return ASSAY_OK;
     /* where scales agree a rounding says more than a rule that has it */
     const bool same_scales = out->steps[BYTES_SCALES].differ == 0;
-    try_pairs(&l);
-    try_axes(&l);
-    try_late(&l);
-    try_flushed(&l);
-    try_nan_at_top(&l);
+    reading_bytes(&l);
     if (x && ((same_scales && (st = try_roundings(&l)) != ASSAY_OK) ||
               (st = try_rules(&l)) != ASSAY_OK ||
               (st = try_overflows(&l)) != ASSAY_OK ||
