@@ -217,7 +217,7 @@ enum assay_status delivered_answer(const struct assay_case *c,
         mix(&e->payloads, out->delivered, &mixed, &differ, err);
     if (st == ASSAY_OK)
         st = assay_alloc("an output", n, sizeof *o, &o, err);
-    if (st == ASSAY_OK)
+    if (st == ASSAY_OK && e->lse)
         st = assay_alloc("an LSE", rows, sizeof *lse, &lse, err);
     assay_free((void *)out->lse); /* an LSE of no O is nobody's */
     out->o = o;
@@ -225,9 +225,10 @@ enum assay_status delivered_answer(const struct assay_case *c,
     out->no_o = true;
     if (st != ASSAY_OK)
         return st;
-    if (differ)
+    if (differ && !e->maker)
         return emulate(c, e, &mixed, o, lse, err);
     memcpy(o, e->o, (size_t)n * sizeof *o);
-    memcpy(lse, e->lse, (size_t)rows * sizeof *lse);
+    if (lse)
+        memcpy(lse, e->lse, (size_t)rows * sizeof *lse);
     return ASSAY_OK;
 }

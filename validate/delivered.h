@@ -50,7 +50,8 @@ void *delivered_scales(const struct assay_payload *x);
 
 /* A candidate without O gets O and LSE that a perfect kernel of the recipe
  * makes of what was delivered, and of the recipe's own for the rest: so its
- * payloads are judged by what comes of them too. Nothing where there is an O.
+ * payloads are judged by what comes of them too; where the answer was made
+ * elsewhere, that answer's. Nothing where there is an O.
  */
 enum assay_status delivered_answer(const struct assay_case *c,
                                    const struct assay_answer *e,
