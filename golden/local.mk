@@ -38,6 +38,7 @@ golden_libgolden_la_SOURCES = \
 	golden/safetensors_header.h golden/safetensors_write.c \
 	golden/safetensors_write.h golden/scale_bytes.c \
 	golden/scale_bytes.h golden/scale_reading.c golden/scale_reading.h \
+	golden/scale_reading_bytes.c \
 	golden/select.c golden/select.h golden/set.h golden/set_file.h \
 	golden/set_layout.h golden/set_open.c golden/set_read.c \
 	golden/set_size.def golden/set_write.c golden/sheet.c \

@@ -364,8 +364,8 @@ static enum assay_status read_counts(const char *path, hid_t group,
                                      struct sketch *s, struct assay_error *err)
 {
     enum assay_status st = ASSAY_OK;
-#define RUN_ATTRIBUTE(member, least, most) \
-    if (st == ASSAY_OK)                    \
+#define RUN_ATTRIBUTE(member, needed, least, most)                      \
+    if (st == ASSAY_OK && (needed || h5_has_attribute(group, #member))) \
         st = read_range(path, group, #member, least, most, &s->member, err);
 #include "golden/run_count.def"
 #undef RUN_ATTRIBUTE
@@ -464,6 +464,14 @@ static enum assay_status read_arrays(const char *path, hid_t group,
     return st;
 }
 
+static bool has_payload(const struct sketch *s)
+{
+    bool any = false;
+    for (int i = 0; i < ASSAY_INPUTS; i++)
+        any |= s->payload[i].there;
+    return any;
+}
+
 static enum assay_status read_head(const char *path, hid_t group,
                                    struct run_result *out,
                                    struct assay_error *err)
@@ -495,6 +503,11 @@ static enum assay_status read_head(const char *path, hid_t group,
     st = read_counts(path, group, &out->sketch, err);
     if (st == ASSAY_OK)
         st = run_payload_read(path, group, &out->sketch, err);
+    if (st == ASSAY_OK && out->sketch.no_o && !has_payload(&out->sketch))
+        st = assay_fail(err, ASSAY_FORMAT,
+                        "%s: no_o is 1 and no operand was delivered: there is "
+                        "nothing that was judged",
+                        path);
     return st == ASSAY_OK
                ? explanation_read(path, group, &out->problem, &out->why, err)
                : st;

@@ -162,7 +162,7 @@ static enum assay_status write_sketch(const char *path, hid_t group,
         const char *key;
         int64_t value;
     } counts[] = {
-#define RUN_ATTRIBUTE(member, least, most) { #member, s->member },
+#define RUN_ATTRIBUTE(member, needed, least, most) { #member, s->member },
 #include "golden/run_count.def"
 #undef RUN_ATTRIBUTE
     };

@@ -60,14 +60,15 @@ json_t *run_rows_json(const struct sketch *s)
     for (int i = 0; i < RUN_ARRAYS; i++)
         json_object_set_new(out, run_arrays[i].name,
                             array_json(s, &run_arrays[i]));
-#define RUN_ATTRIBUTE(member, least, most) \
+#define RUN_ATTRIBUTE(member, needed, least, most) \
     json_object_set_new(out, #member, json_integer(s->member));
 #include "golden/run_count.def"
 #undef RUN_ATTRIBUTE
     json_object_set_new(out, "lacks", json_integer(s->lacks));
     json_object_set_new(out, "guard_where", json_text(s->guard_where));
     json_object_set_new(out, "unwritten_at", json_place(&s->unwritten_at));
-    json_object_set_new(out, "payloads", run_payload_json(s));
+    json_object_set_new(out, "payloads",
+                        run_payload_json(s->recipe, &s->problem, s->payload));
     json_object_set_new(out, "bits", json_text(s->bits));
     return out;
 }

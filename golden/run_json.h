@@ -14,6 +14,8 @@ json_t *run_rows_json(const struct sketch *s);
 
 /* {"k": {"scales": {"count": 4096, ...}, ..., "sentence": "..."}}: of operands
  * that were delivered. */
-json_t *run_payload_json(const struct sketch *s);
+json_t *run_payload_json(const struct assay_recipe *recipe,
+                         const struct assay_problem *p,
+                         const struct scale_bytes payload[ASSAY_INPUTS]);
 
 #endif

@@ -98,8 +98,8 @@ enum assay_status run_payload_write(const char *path, hid_t in,
 /* ---- reading ---- */
 
 /* Whether counts are ones that a comparison gives: all that differ are in one
- * place each, and the first of them is there. */
-static bool holds(const struct byte_steps *b, int64_t count,
+ * place each, and the first of them is there. `may_lack`: or none at all. */
+static bool holds(const struct byte_steps *b, int64_t count, bool may_lack,
                   const struct assay_format *format)
 {
     const int64_t words = INT64_C(1) << format->bits;
@@ -110,6 +110,8 @@ static bool holds(const struct byte_steps *b, int64_t count,
             (columns[i].offset == offsetof(struct byte_steps, first) ? least
                                                                      : 0))
             return false;
+    if (may_lack && b->count == 0)
+        count = 0;
     if (b->count != count || b->differ > count || b->left > count ||
         b->signs > count || b->classes > count)
         return false;
@@ -151,7 +153,7 @@ static enum assay_status unpack(const char *path, const char *name,
             memcpy((char *)b + columns[i].offset, &whole, sizeof whole);
         }
         const int64_t count = byte_kind_count(kind, how->scale, &t);
-        if (!holds(b, count,
+        if (!holds(b, count, kind == BYTES_PAST,
                    byte_kind_format(kind, assay_format_get(how->format),
                                     how->scale)))
             return assay_fail(err, ASSAY_FORMAT,
@@ -262,9 +264,17 @@ enum assay_status run_payload_read(const char *path, hid_t in, struct sketch *s,
 
 /* ---- JSON ---- */
 
-static json_t *operand_json(const struct sketch *s, enum assay_input input)
+static json_t *text_or_null(bool there, const char *text)
 {
-    const struct scale_bytes *b = &s->payload[input];
+    return there ? json_text(text) : json_null();
+}
+
+static json_t *operand_json(const struct assay_recipe *recipe,
+                            const struct assay_problem *p,
+                            enum assay_input input, const struct scale_bytes *b)
+{
+    const double explains = scale_bytes_explains(b);
+    const bool alike = explains >= SCALE_BYTES_ALIKE;
     static const char *const kinds[BYTE_KINDS] = {
         [BYTES_SCALES] = "scales",
         [BYTES_CODES] = "codes",
@@ -279,21 +289,26 @@ static json_t *operand_json(const struct sketch *s, enum assay_input input)
                                 json_integer(member_of(&b->steps[k], i)));
         json_object_set_new(out, kinds[k], kind);
     }
-    scale_bytes_tell(s->recipe, &s->problem, input, b, text, sizeof text);
-    json_object_set_new(out, "looks_like",
-                        b->looks_like[0] ? json_text(b->looks_like)
-                                         : json_null());
+    scale_bytes_tell(recipe, p, input, b, text, sizeof text);
+    json_object_set_new(out, "looks_like", text_or_null(alike, b->looks_like));
+    json_object_set_new(
+        out, "nearest",
+        text_or_null(!alike && b->looks_like[0], b->looks_like));
+    json_object_set_new(out, "explains", json_number(explains));
     json_object_set_new(out, "also", json_integer(b->also));
     json_object_set_new(out, "sentence", json_text(text));
     return out;
 }
 
-json_t *run_payload_json(const struct sketch *s)
+json_t *run_payload_json(const struct assay_recipe *recipe,
+                         const struct assay_problem *p,
+                         const struct scale_bytes payload[ASSAY_INPUTS])
 {
     json_t *out = json_object();
     for (int i = 0; i < ASSAY_INPUTS; i++)
-        if (s->payload[i].there)
-            json_object_set_new(out, assay_input_name((enum assay_input)i),
-                                operand_json(s, (enum assay_input)i));
+        if (payload[i].there)
+            json_object_set_new(
+                out, assay_input_name((enum assay_input)i),
+                operand_json(recipe, p, (enum assay_input)i, &payload[i]));
     return out;
 }

@@ -59,7 +59,7 @@ struct byte_words words_of(const struct assay_payload *p, enum byte_kind kind)
 
 static enum assay_status whole(const char *operand, const char *whose,
                                const struct assay_payload *p,
-                               struct assay_error *err)
+                               bool tails_may_lack, struct assay_error *err)
 {
     enum assay_status st = assay_tensor_check(&p->tensor, err);
     if (st != ASSAY_OK || !p->format || p->scale >= ASSAY_SCALES)
@@ -78,7 +78,8 @@ static enum assay_status whole(const char *operand, const char *whose,
                           operand, whose, p->count, p->n_scales, codes, scales);
     for (int k = 0; k < BYTE_KINDS; k++) {
         const struct byte_words w = words_of(p, (enum byte_kind)k);
-        if (w.count > 0 && !w.words)
+        const bool may_lack = tails_may_lack && k == BYTES_PAST;
+        if (w.count > 0 && !w.words && !may_lack)
             return assay_fail(err, ASSAY_SHAPE, "%s of the %s lacks its %ss",
                               operand, whose,
                               byte_kind_name((enum byte_kind)k));
@@ -92,9 +93,9 @@ static enum assay_status comparable(const char *operand,
                                     struct assay_error *err)
 {
     const struct assay_tensor *a = &s->tensor, *b = &c->tensor;
-    enum assay_status st = whole(operand, "set", s, err);
+    enum assay_status st = whole(operand, "set", s, false, err);
     if (st == ASSAY_OK)
-        st = whole(operand, "candidate", c, err);
+        st = whole(operand, "candidate", c, true, err);
     if (st != ASSAY_OK)
         return st;
     if (s->format == c->format && s->scale == c->scale && a->b == b->b &&
@@ -149,9 +150,9 @@ static void count_step(const struct assay_format *f, uint32_t s, uint32_t c,
 
 static struct byte_steps compare_words(struct byte_words s, struct byte_words c)
 {
-    struct byte_steps to = { .count = s.count, .first = -1 };
+    struct byte_steps to = { .count = c.words ? s.count : 0, .first = -1 };
     const size_t bytes = (size_t)s.count * assay_format_bytes(s.format);
-    if (s.count == 0 || memcmp(s.words, c.words, bytes) == 0)
+    if (to.count == 0 || memcmp(s.words, c.words, bytes) == 0)
         return to;
     for (int64_t i = 0; i < s.count; i++) {
         const uint32_t a = word_at(&s, i), b = word_at(&c, i);
@@ -192,6 +193,15 @@ double scale_bytes_differ(const struct scale_bytes *b)
     return sum;
 }
 
+double scale_bytes_explains(const struct scale_bytes *b)
+{
+    const double differ = scale_bytes_differ(b);
+    double left = 0;
+    for (int k = 0; k < BYTE_KINDS; k++)
+        left += (double)b->steps[k].left;
+    return b->looks_like[0] && left < differ ? 1 - left / differ : 0;
+}
+
 /* ---- the sentence ---- */
 
 struct told {
@@ -205,6 +215,34 @@ struct told {
 
 #define ADD(t, ...) text_append((t)->text, (t)->size, __VA_ARGS__)
 
+/* " (280 by 1 step, 20 by 2 steps or more, 12 in sign alone)" */
+static void tell_mixed(const struct told *t, const struct byte_steps *b,
+                       const char *unit)
+{
+    const int64_t one = b->bins[STEPS_MOST - 1] + b->bins[STEPS_MOST + 1],
+                  more = b->differ - one - b->signs - b->classes;
+    const char *before = " (";
+    if (one == b->differ) {
+        ADD(t, ", all by 1 %s up or down", unit);
+        return;
+    }
+    if (more == b->differ) {
+        ADD(t, ", all by 2 %ss or more", unit);
+        return;
+    }
+    if (one > 0)
+        ADD(t, "%s%" PRId64 " by 1 %s", before, one, unit), before = ", ";
+    if (more > 0)
+        ADD(t, "%s%" PRId64 " by 2 %ss or more", before, more, unit),
+            before = ", ";
+    if (b->signs > 0)
+        ADD(t, "%s%" PRId64 " in sign alone", before, b->signs), before = ", ";
+    if (b->classes > 0)
+        ADD(t, "%s%" PRId64 " in being finite, infinite or NaN", before,
+            b->classes);
+    ADD(t, ")");
+}
+
 /* "312 of 4096 scales differ, all by +1 octave" */
 static void tell_steps(const struct told *t, enum byte_kind kind)
 {
@@ -213,17 +251,23 @@ static void tell_steps(const struct told *t, enum byte_kind kind)
                        : is_e8m0(t->scale)  ? "octave"
                                             : "ulp";
     const char *all = b->differ == 1 ? "" : ", all";
+    bool uniform = b->signs == b->differ || b->classes == b->differ;
     ADD(t, "%" PRId64 " of %" PRId64 " %s%s differ%s", b->differ, b->count,
         byte_kind_name(kind), plural(b->count), b->differ == 1 ? "s" : "");
     if (b->signs == b->differ)
         ADD(t, "%s in sign alone", all);
     if (b->classes == b->differ)
         ADD(t, "%s in being finite, infinite or NaN", all);
-    for (int i = 0; i < STEP_BINS; i++)
-        if (b->bins[i] == b->differ)
-            ADD(t, "%s by %+d %s%s%s", all, i - STEPS_MOST, unit,
-                i == STEPS_MOST - 1 || i == STEPS_MOST + 1 ? "" : "s",
-                i == 0 || i == STEP_BINS - 1 ? " or more" : "");
+    for (int i = 0; i < STEP_BINS; i++) {
+        if (b->bins[i] != b->differ)
+            continue;
+        uniform = true;
+        ADD(t, "%s by %+d %s%s%s", all, i - STEPS_MOST, unit,
+            i == STEPS_MOST - 1 || i == STEPS_MOST + 1 ? "" : "s",
+            i == 0 || i == STEP_BINS - 1 ? " or more" : "");
+    }
+    if (!uniform)
+        tell_mixed(t, b, unit);
 }
 
 /* ", the first at batch 0, token 5, head 1, channel 33: 0x31, should be 0x30"
@@ -306,11 +350,15 @@ void scale_bytes_tell(const struct assay_recipe *recipe,
             tell_steps(&t, (enum byte_kind)k);
             first = first < 0 ? k : first;
         }
-    if (b->looks_like[0]) {
+    if (scale_bytes_explains(b) >= SCALE_BYTES_ALIKE) {
         ADD(&t, "; looks like %s", b->looks_like);
         tell_agreement(&t);
         return;
     }
     tell_first(&t, (enum byte_kind)first);
-    ADD(&t, "; nothing tried explains them");
+    if (b->looks_like[0])
+        ADD(&t, "; nothing tried explains them, nearest is %s, for %.0f %%",
+            b->looks_like, 100 * scale_bytes_explains(b));
+    else
+        ADD(&t, "; nothing tried explains them");
 }

@@ -30,13 +30,16 @@ struct byte_steps {
 struct scale_bytes {
     bool there; /* the candidate delivered this operand */
     struct byte_steps steps[BYTE_KINDS];
-    char looks_like[128]; /* "scale rule ceil, not floor"; "": nothing does */
+    /* the reading that fits best, "scale rule ceil, not floor"; "": none does
+     * to a quarter */
+    char looks_like[128];
     int64_t also; /* readings that explain as much and have no name there */
 };
 
 /* Fills counts of c against s. ASSAY_SHAPE with a sentence that begins with
  * `operand` where format, kind of scale, shape or counts of the two differ or
- * are not what the shape asks for. */
+ * are not what the shape asks for. Tail codes may be left out of c: then
+ * none count. */
 enum assay_status scale_bytes_compare(const char *operand,
                                       const struct assay_payload *s,
                                       const struct assay_payload *c,
@@ -46,9 +49,16 @@ enum assay_status scale_bytes_compare(const char *operand,
 /* What differs, in all kinds together: a sum that cannot overflow. */
 double scale_bytes_differ(const struct scale_bytes *b);
 
-/* Looks for what explains it: a reading that leaves at most a tenth of it. s
- * and c are as compared; x [b, s, h, d] is what the quantizer `how` sees
- * (assay_recipe_prepare), NULL: readings that need values are not tried. */
+/* The part of that which looks_like explains, 0 to 1. */
+double scale_bytes_explains(const struct scale_bytes *b);
+
+/* From here on C is told to look like the reading, and below it the reading is
+ * told as the nearest. */
+#define SCALE_BYTES_ALIKE 0.9
+
+/* Looks for the reading that explains most of it. s and c are as compared; x
+ * [b, s, h, d] is what the quantizer `how` sees (assay_recipe_prepare), NULL:
+ * readings that need values are not tried. */
 enum assay_status scale_bytes_explain(const struct assay_quantizer *how,
                                       const float *x,
                                       const struct assay_payload *s,
@@ -63,7 +73,7 @@ void scale_bytes_tell(const struct assay_recipe *recipe,
                       const struct scale_bytes *b, char *text, size_t size);
 
 /* Room for the sentences of three operands. */
-enum { SCALE_BYTES_TEXT = 1536 };
+enum { SCALE_BYTES_TEXT = 2304 };
 
 /* "scale", "code", "tail code" */
 const char *byte_kind_name(enum byte_kind kind);

@@ -1,37 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Readings of a quantizer's bytes: every scale rule, other overflow and token
- * order on the values; codes of a pair swapped, heads before tokens and scales
- * transposed on the bytes.
+ * Readings of a quantizer's bytes that need its values: every scale rule, other
+ * overflow, token order and rounding, and the delivered scales. The best of
+ * these and of those of golden/scale_reading_bytes.c is told.
  */
 #include "golden/scale_reading.h"
 
+#include <math.h>
 #include <stdio.h>
 
+#include "assay/memory.h"
 #include "golden/set_layout.h"
 #include "golden/term.h"
 
-/* A reading leaves at most this part of what differs. */
-enum { EXPLAINS_OF = 10 };
+/* A reading that explains less is chance. */
+#define EXPLAINS_LEAST 0.25
 
-struct looking {
-    const struct assay_quantizer *how;
-    const float *x;
-    const struct assay_payload *s, *c;
-    struct scale_bytes *out;
-    struct assay_error *err;
-    /* the best so far; "" before the first */
-    const char *kind, *own; /* "scale rule ", "floor" */
-    char names[96];         /* "ceil or sage" */
-    double left;
-};
-
-/* What a reading leaves, by kind; it begins as what differs. */
-struct left {
-    int64_t of[BYTE_KINDS];
-};
-
-static struct left left_now(const struct looking *l)
+struct left reading_left(const struct looking *l)
 {
     struct left left;
     for (int k = 0; k < BYTE_KINDS; k++)
@@ -50,8 +35,8 @@ static void offer_equal(struct looking *l, const char *kind, const char *name)
         text_append(l->names, sizeof l->names, "%s%s", or, name);
 }
 
-static void offer(struct looking *l, const struct left *left, const char *kind,
-                  const char *name, const char *own)
+void reading_offer(struct looking *l, const struct left *left, const char *kind,
+                   const char *name, const char *own)
 {
     double sum = 0;
     for (int k = 0; k < BYTE_KINDS; k++)
@@ -78,7 +63,7 @@ static int64_t unlike(const struct assay_payload *a,
 {
     const struct byte_words x = words_of(a, kind), y = words_of(b, kind);
     int64_t differ = 0;
-    for (int64_t i = 0; i < x.count; i++)
+    for (int64_t i = 0; y.words && i < x.count; i++)
         differ += word_at(&x, i) != word_at(&y, i);
     return differ;
 }
@@ -96,7 +81,7 @@ static enum assay_status try_how(struct looking *l,
     for (int k = 0; st == ASSAY_OK && k < BYTE_KINDS; k++)
         left.of[k] = unlike(&p, l->c, (enum byte_kind)k);
     if (st == ASSAY_OK)
-        offer(l, &left, kind, name, own);
+        reading_offer(l, &left, kind, name, own);
     assay_payload_free(&p);
     return st;
 }
@@ -156,74 +141,124 @@ static enum assay_status try_orders(struct looking *l)
     return st;
 }
 
-/* ---- readings of the bytes ---- */
+/* ---- readings of the values with scales that are there ---- */
 
-/* How many words of c differ from s [outer, m, n, inner] with m and n
- * swapped. */
-static int64_t unlike_swapped(struct byte_words s, struct byte_words c,
-                              int64_t outer, int64_t m, int64_t n,
-                              int64_t inner)
+/* Which scale the code at [b, s, h, d] has. */
+static int64_t scale_at(const struct assay_payload *p, int64_t b, int64_t s,
+                        int64_t h, int64_t d)
 {
-    int64_t differ = 0, to = 0;
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t j = 0; j < n; j++)
-            for (int64_t i = 0; i < m; i++)
-                for (int64_t e = 0; e < inner; e++, to++)
-                    differ += word_at(&c, to) !=
-                              word_at(&s, ((o * m + i) * n + j) * inner + e);
-    return differ;
-}
-
-static void try_swapped(struct looking *l, enum byte_kind kind, int64_t outer,
-                        int64_t m, int64_t n, int64_t inner, const char *name)
-{
-    struct left left = left_now(l);
-    if (m < 2 || n < 2)
-        return;
-    left.of[kind] = unlike_swapped(words_of(l->s, kind), words_of(l->c, kind),
-                                   outer, m, n, inner);
-    offer(l, &left, "", name, NULL);
-}
-
-static void try_pairs(struct looking *l)
-{
-    const struct byte_words s = words_of(l->s, BYTES_CODES),
-                            c = words_of(l->c, BYTES_CODES);
-    struct left left = left_now(l);
-    if (s.format->bits != 4 || l->s->tensor.d % 2 != 0)
-        return;
-    left.of[BYTES_CODES] = 0;
-    for (int64_t i = 0; i < s.count; i++)
-        left.of[BYTES_CODES] += word_at(&c, i) != word_at(&s, i ^ 1);
-    offer(l, &left, "", "the two nibbles of a byte swapped", NULL);
-}
-
-static void try_axes(struct looking *l)
-{
-    const struct assay_tensor *t = &l->s->tensor;
+    const struct assay_tensor *t = &p->tensor;
     int64_t n[ASSAY_SCALE_AXES];
-    try_swapped(l, BYTES_CODES, t->b, t->s, t->h, t->d,
-                "codes of heads before tokens");
-    assay_scale_sizes(l->s->scale, t, n);
-    if (l->s->scale == ASSAY_SCALE_TOKEN)
-        try_swapped(l, BYTES_SCALES, n[0], n[1], n[2], 1,
-                    "scales of heads before tokens");
-    if (l->s->scale == ASSAY_SCALE_BLOCK) {
-        try_swapped(l, BYTES_SCALES, n[0], n[1], n[2], n[3],
-                    "scales of heads before tokens");
-        try_swapped(l, BYTES_SCALES, n[0], n[1] * n[2], n[3], 1,
-                    "scales of blocks before tokens");
+    assay_scale_sizes(p->scale, t, n);
+    switch (p->scale) {
+    case ASSAY_SCALE_HEAD: return b * t->h + h;
+    case ASSAY_SCALE_TOKEN: return (b * t->s + s) * t->h + h;
+    case ASSAY_SCALE_CHANNEL: return (b * t->h + h) * t->d + d;
+    case ASSAY_SCALE_BLOCK:
+        return ((b * t->s + s) * t->h + h) * n[3] + d / ASSAY_BLOCK_CHANNELS;
+    case ASSAY_SCALE_BLOCK_TOKENS: {
+        const int slot = assay_token_slot(t->order, (int)(s % ASSAY_FRAME));
+        const int64_t block = 2 * (s / ASSAY_FRAME) + slot / ASSAY_BLOCK_TOKENS;
+        return ((b * t->h + h) * n[2] + block) * n[3] + d;
     }
-    if (l->s->scale == ASSAY_SCALE_BLOCK_TOKENS)
-        try_swapped(l, BYTES_SCALES, n[0] * n[1], n[2], n[3], 1,
-                    "scales of channels before blocks");
+    default: return 0;
+    }
 }
+
+/* Value i of a row as it is rounded, under the scales of p. */
+static float scaled(const struct looking *l, const struct assay_payload *p,
+                    int64_t at, float x)
+{
+    enum { BIAS = 127, NOT_A_NUMBER = 255 };
+    if (p->scale == ASSAY_SCALE_NONE)
+        return x;
+    if (p->e8m0)
+        return p->e8m0[at] == NOT_A_NUMBER ? NAN
+                                           : ldexpf(x, BIAS - p->e8m0[at]);
+    return assay_f32_rule_get(l->how->f32_rule)->apply == ASSAY_OF_TIMES
+               ? x * (1 / p->scales[at])
+               : x / p->scales[at];
+}
+
+/* How many codes of c are not those of the values under the scales of p. */
+static enum assay_status unlike_under(const struct looking *l,
+                                      const struct assay_payload *p,
+                                      enum assay_rounding rounding,
+                                      int64_t *differ)
+{
+    const struct assay_tensor *t = &p->tensor;
+    const struct byte_words c = words_of(l->c, BYTES_CODES);
+    struct byte_words ours = { c.format, t->d, NULL };
+    float *row = NULL;
+    void *codes = NULL;
+    enum assay_status st =
+        assay_alloc("a row", t->d, sizeof *row, &row, l->err);
+    if (st == ASSAY_OK)
+        st = assay_alloc("codes", t->d, assay_format_bytes(c.format), &codes,
+                         l->err);
+    ours.words = codes;
+    *differ = 0;
+    for (int64_t r = 0; st == ASSAY_OK && r < t->b * t->s * t->h; r++) {
+        const int64_t h = r % t->h, s = r / t->h % t->s, b = r / t->h / t->s;
+        for (int64_t d = 0; d < t->d; d++)
+            row[d] = scaled(l, p, scale_at(p, b, s, h, d), l->x[r * t->d + d]);
+        assay_format_encode(c.format, rounding, l->how->overflow, (size_t)t->d,
+                            row, codes);
+        for (int64_t d = 0; d < t->d; d++)
+            *differ += word_at(&ours, d) != word_at(&c, r * t->d + d);
+    }
+    assay_free(row);
+    assay_free(codes);
+    return st;
+}
+
+static enum assay_rounding own_rounding(const struct looking *l)
+{
+    return is_e8m0(l->s->scale)
+               ? assay_scale_rule_get(l->how->scale_rule)->rounding
+               : ASSAY_NEAREST_EVEN;
+}
+
+static enum assay_status try_roundings(struct looking *l)
+{
+    const enum assay_rounding own = own_rounding(l);
+    struct left left = reading_left(l);
+    enum assay_status st = ASSAY_OK;
+    for (int i = 0; i < ASSAY_ROUNDINGS && st == ASSAY_OK; i++) {
+        const enum assay_rounding other = (enum assay_rounding)i;
+        if (other == own || l->out->steps[BYTES_CODES].differ == 0)
+            continue;
+        st = unlike_under(l, l->s, other, &left.of[BYTES_CODES]);
+        if (st == ASSAY_OK)
+            reading_offer(l, &left, "rounding ",
+                          assay_rounding_get(other)->name,
+                          assay_rounding_get(own)->name);
+    }
+    return st;
+}
+
+/* Scales that no rule gives, stale ones say, and codes that go with them. */
+static enum assay_status try_own_scales(struct looking *l)
+{
+    struct left left = reading_left(l);
+    if (l->out->steps[BYTES_SCALES].differ == 0 ||
+        l->out->steps[BYTES_CODES].differ == 0)
+        return ASSAY_OK;
+    enum assay_status st =
+        unlike_under(l, l->c, own_rounding(l), &left.of[BYTES_CODES]);
+    if (st == ASSAY_OK)
+        reading_offer(l, &left, "", "codes that follow their other scales",
+                      NULL);
+    return st;
+}
+
+/* ---- the best of all ---- */
 
 /* "scale rule ceil or sage, not floor", or nothing where it leaves too much */
 static void conclude(const struct looking *l, double differ)
 {
     struct scale_bytes *o = l->out;
-    if (l->names[0] && l->left * EXPLAINS_OF <= differ) {
+    if (l->names[0] && l->left <= (1 - EXPLAINS_LEAST) * differ) {
         snprintf(o->looks_like, sizeof o->looks_like, "%s%s%s%s", l->kind,
                  l->names, l->own ? ", not " : "", l->own ? l->own : "");
         return;
@@ -247,11 +282,14 @@ enum assay_status scale_bytes_explain(const struct assay_quantizer *how,
     enum assay_status st = ASSAY_OK;
     if (differ == 0)
         return ASSAY_OK;
-    try_pairs(&l);
-    try_axes(&l);
-    if (x && ((st = try_rules(&l)) != ASSAY_OK ||
+    /* where scales agree a rounding says more than a rule that has it */
+    const bool same_scales = out->steps[BYTES_SCALES].differ == 0;
+    reading_bytes(&l);
+    if (x && ((same_scales && (st = try_roundings(&l)) != ASSAY_OK) ||
+              (st = try_rules(&l)) != ASSAY_OK ||
               (st = try_overflows(&l)) != ASSAY_OK ||
-              (st = try_orders(&l)) != ASSAY_OK))
+              (st = try_orders(&l)) != ASSAY_OK ||
+              (!same_scales && (st = try_own_scales(&l)) != ASSAY_OK)))
         return st;
     conclude(&l, differ);
     return ASSAY_OK;

@@ -30,4 +30,34 @@ static inline uint32_t word_at(const struct byte_words *w, int64_t i)
     return wide;
 }
 
+/* ---- readings ---- */
+
+struct looking {
+    const struct assay_quantizer *how;
+    const float *x;
+    const struct assay_payload *s, *c;
+    struct scale_bytes *out;
+    struct assay_error *err;
+    /* the best so far; "" before the first */
+    const char *kind, *own; /* "scale rule ", "floor" */
+    char names[96];         /* "ceil or sage" */
+    double left;
+};
+
+/* What a reading leaves, by kind; it begins as what differs. */
+struct left {
+    int64_t of[BYTE_KINDS];
+};
+
+/* What differs now. */
+struct left reading_left(const struct looking *l);
+
+/* A reading and what it leaves: the best stays. `kind` and `name` are its
+ * words, `own` the set's, or NULL. */
+void reading_offer(struct looking *l, const struct left *left, const char *kind,
+                   const char *name, const char *own);
+
+/* Those that need no values. */
+void reading_bytes(struct looking *l);
+
 #endif

@@ -8,6 +8,11 @@
 
 #include "assay/memory.h"
 
+struct payload_words {
+    const void *words;
+    size_t bytes;
+};
+
 enum assay_status sketch_new(const struct assay_problem *p,
                              const struct assay_recipe *recipe,
                              struct sketch *out, struct assay_error *err)
@@ -59,15 +64,53 @@ void sketch_free(struct sketch *s)
     *s = (struct sketch){ 0 };
 }
 
+/* Words of what there is of an operand: codes, scales. */
+static int words_of_operand(const struct assay_payload *x,
+                            struct payload_words all[2])
+{
+    const bool e8m0 = x->e8m0 != NULL;
+    if (!x->format)
+        return 0;
+    all[0] =
+        (struct payload_words){ x->codes, (size_t)x->count *
+                                              assay_format_bytes(x->format) };
+    all[1] = (struct payload_words){ e8m0 ? (const void *)x->e8m0 : x->scales,
+                                     (size_t)x->n_scales *
+                                         (e8m0 ? 1 : sizeof *x->scales) };
+    return x->n_scales > 0 ? 2 : 1;
+}
+
+static bool same_operand(const struct assay_payload *a,
+                         const struct assay_payload *b)
+{
+    struct payload_words x[2], y[2];
+    const int n = words_of_operand(a, x);
+    bool same = n == words_of_operand(b, y);
+    for (int i = 0; same && i < n; i++)
+        same = x[i].bytes == y[i].bytes &&
+               memcmp(x[i].words, y[i].words, x[i].bytes) == 0;
+    return same;
+}
+
+static bool same_payloads(const struct assay_payloads *a,
+                          const struct assay_payloads *b)
+{
+    return !a || !b ||
+           (same_operand(&a->q, &b->q) && same_operand(&a->k, &b->k) &&
+            same_operand(&a->v, &b->v));
+}
+
 void candidate_add_run(const struct assay_problem *p, struct candidate *first,
                        const struct candidate *next)
 {
     const size_t n = (size_t)assay_problem_o_elems(p),
                  rows = (size_t)assay_problem_rows(p);
     const bool same =
-        (n == 0 || memcmp(first->o, next->o, n * sizeof *next->o) == 0) &&
+        (n == 0 || !first->o || !next->o ||
+         memcmp(first->o, next->o, n * sizeof *next->o) == 0) &&
         (rows == 0 || !first->lse || !next->lse ||
-         memcmp(first->lse, next->lse, rows * sizeof *next->lse) == 0);
+         memcmp(first->lse, next->lse, rows * sizeof *next->lse) == 0) &&
+        same_payloads(first->payloads, next->payloads);
     if (first->guard_bytes == 0 && next->guard_bytes > 0)
         first->guard_where = next->guard_where;
     first->guard_bytes += next->guard_bytes;
@@ -77,7 +120,17 @@ void candidate_add_run(const struct assay_problem *p, struct candidate *first,
         first->first_differs = first->runs;
 }
 
-/* Of O and LSE: two builds that leave the same bits have the same. */
+static void hash_payloads(const struct assay_payloads *x, XXH3_state_t *state)
+{
+    const struct assay_payload *const all[] = { &x->q, &x->k, &x->v };
+    struct payload_words words[2];
+    for (int i = 0; i < ASSAY_INPUTS; i++)
+        for (int j = 0, n = words_of_operand(all[i], words); j < n; j++)
+            XXH3_128bits_update(state, words[j].words, words[j].bytes);
+}
+
+/* Of O and LSE, and of payloads: two builds that leave the same bits have the
+ * same. */
 static void hash_bits(const struct assay_problem *p, const struct candidate *c,
                       char hex[33])
 {
@@ -89,6 +142,8 @@ static void hash_bits(const struct assay_problem *p, const struct candidate *c,
         if (c->lse)
             XXH3_128bits_update(state, c->lse,
                                 (size_t)assay_problem_rows(p) * sizeof *c->lse);
+        if (c->payloads)
+            hash_payloads(c->payloads, state);
         hash = XXH3_128bits_digest(state);
     }
     XXH3_freeState(state);
@@ -232,6 +287,8 @@ enum assay_status sketch_make(const struct yardstick *against,
     out->runs = c->runs;
     out->runs_differ = c->runs_differ;
     out->first_differs = c->first_differs;
+    out->payload_unwritten = c->payload_unwritten;
+    out->no_o = c->no_o;
     out->no_lse = !c->lse || !e->lse;
     out->saved = c->saved;
     hash_bits(p, c, out->bits);

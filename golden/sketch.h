@@ -14,6 +14,8 @@
 /* What a kernel left behind. */
 struct candidate {
     const float *o;          /* values, [b, nq, hq, dv] */
+    bool no_o;               /* none was delivered: o and lse are what a
+                                perfect kernel makes of the payloads */
     const double *lse;       /* [b, hq, nq]; NULL: not delivered */
     bool saved;              /* in memory that was not ours: no guards, no
                                 poison, nothing known of them */
@@ -26,9 +28,12 @@ struct candidate {
     const double *unwritten;         /* [b, hq]: both; NULL: none anywhere */
     int64_t runs, runs_differ;       /* repeated runs, and with other bits */
     int64_t first_differs;           /* the first such, from 1 on */
+    int64_t payload_unwritten;       /* codes and scales, the same */
     /* what a quantizer made, where there is one to judge; an operand without
-     * a format was not delivered. NULL: none. Its memory is the driver's. */
+     * a format was not delivered. NULL: none. */
     const struct assay_payloads *payloads;
+    struct assay_payloads *delivered; /* the same, where it is the candidate's
+                                         own; or NULL */
 };
 
 /* What it is held against. An answer made elsewhere may lack LSE and jitter. */
@@ -67,8 +72,9 @@ struct sketch {
     struct assay_place unwritten_at;
     int64_t runs, runs_differ, first_differs;
     struct scale_bytes payload[ASSAY_INPUTS];
-    int64_t no_lse, saved; /* 1: yes */
-    int64_t lacks;         /* of enum sketch_lack */
+    int64_t payload_unwritten;
+    int64_t no_o, no_lse, saved; /* 1: yes */
+    int64_t lacks;               /* of enum sketch_lack */
     char
         bits[33]; /* XXH3-128 of O and LSE in their words, for comparing runs */
 };

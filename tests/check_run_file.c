@@ -179,6 +179,8 @@ static void fill_payloads(int result, struct sketch *s)
                    [BYTES_CODES] = { .count = 8, .first = -1 },
                    [BYTES_PAST] = { .first = -1 } },
     };
+    s->no_o = result == 1;
+    s->payload_unwritten = 9;
     if (result == 1)
         return;
     s->payload[ASSAY_INPUT_Q] = *k; /* 7 tokens of 3 heads */
@@ -294,6 +296,8 @@ static void same_sketch(const struct sketch *a, const struct sketch *b)
     ck_assert_int_eq(a->input_bytes, b->input_bytes);
     ck_assert_int_eq(a->o_unwritten, b->o_unwritten);
     ck_assert_int_eq(a->lse_unwritten, b->lse_unwritten);
+    ck_assert_int_eq(a->payload_unwritten, b->payload_unwritten);
+    ck_assert_int_eq(a->no_o, b->no_o);
     ck_assert_int_eq(a->runs, b->runs);
     ck_assert_int_eq(a->runs_differ, b->runs_differ);
     ck_assert_int_eq(a->first_differs, b->first_differs);
@@ -502,6 +506,8 @@ static const struct lie {
     { "first_differs", 4, NULL, "first_differs is 4, must be 2 to 3" },
     { "unwritten_row", 3, NULL, "unwritten_row is 3, must be -1 to 2" },
     { "unwritten_head", -2, NULL, "unwritten_head is -2" },
+    { "no_o", 2, NULL, "no_o is 2, must be 0 to 1" },
+    { "payload_unwritten", -1, NULL, "payload_unwritten is -1" },
     { "input", 0, "cooked", "input is \"cooked\"" },
     { "bits", 0, "0123", "is no hash" },
     { "bits", 0, "0123456789abcdef0123456789abcdef0", "33 characters" },
@@ -695,9 +701,12 @@ END_TEST
 START_TEST(payloads_as_json)
 {
     static const char want[] =
-        "k: 1 of 2 scales differs by +1 octave; 4 of 8 codes differ; looks "
-        "like scale rule ceil or sage, not floor: codes agree under it, 2 "
-        "scales differ (2 other readings do as well)";
+        "k: 1 of 2 scales differs by +1 octave; 4 of 8 codes differ (1 by 1 "
+        "step, 1 by 2 steps or more, 1 in sign alone, 1 in being finite, "
+        "infinite or "
+        "NaN), at batch 0, token 1, head 0, block 0: 0x65, should be 0x64; "
+        "nothing tried explains them, nearest is scale rule ceil or sage, not "
+        "floor, for 60 %";
     struct run_result r;
     made_result(1, &r);
     json_t *all = run_rows_json(&r.sketch), *payloads, *k;
@@ -705,8 +714,11 @@ START_TEST(payloads_as_json)
     ck_assert_uint_eq(json_object_size(payloads), 2);
     k = json_object_get(payloads, "k");
     ck_assert_str_eq(json_string_value(json_object_get(k, "sentence")), want);
-    ck_assert_str_eq(json_string_value(json_object_get(k, "looks_like")),
+    ck_assert(json_is_null(json_object_get(k, "looks_like")));
+    ck_assert_str_eq(json_string_value(json_object_get(k, "nearest")),
                      "scale rule ceil or sage, not floor");
+    ck_assert_double_eq_tol(json_real_value(json_object_get(k, "explains")),
+                            0.6, 1e-12);
     const json_t *codes = json_object_get(k, "codes");
     ck_assert_uint_eq(json_object_size(codes), STEPS_COLUMNS);
     ck_assert_int_eq(json_integer_value(json_object_get(codes, "-4")), 1);
@@ -765,14 +777,29 @@ START_TEST(no_payloads_is_none)
     struct run_result r;
     hid_t file, group = open_group(&file, "results/00000001");
     H5Adelete(group, "payloads");
+    H5Adelete(group, "no_o");
+    H5Adelete(group, "payload_unwritten");
     H5Gclose(group);
     H5Fclose(file);
     ck_assert_msg(read_bad(&err) == ASSAY_OK, "%s", err.text);
     ck_assert_int_eq(run_file_open_unchecked(bad, &run, &err), ASSAY_OK);
     ck_assert_int_eq(run_file_read(run, 1, &r, &err), ASSAY_OK);
     ck_assert(!r.sketch.payload[ASSAY_INPUT_K].there);
+    ck_assert_int_eq(r.sketch.no_o, 0);
+    ck_assert_int_eq(r.sketch.payload_unwritten, 0);
     run_result_free(&r);
     run_file_close(run);
+}
+END_TEST
+
+/* No O and no payload is nothing. */
+START_TEST(no_o_needs_payloads)
+{
+    hid_t file, group = open_group(&file, "results/00000001");
+    H5Adelete(group, "payloads");
+    H5Gclose(group);
+    H5Fclose(file);
+    expect("no_o", "no_o is 1 and no operand was delivered");
 }
 END_TEST
 
@@ -881,6 +908,7 @@ int main(void)
     tcase_add_loop_test(tests, payload_attribute_lies, 0,
                         sizeof payload_lies / sizeof *payload_lies);
     tcase_add_test(tests, no_payloads_is_none);
+    tcase_add_test(tests, no_o_needs_payloads);
     tcase_add_test(tests, payloads_as_json);
     tcase_add_test(tests, other_step_columns);
     tcase_add_test(tests, cut_short);

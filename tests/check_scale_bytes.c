@@ -312,6 +312,142 @@ START_TEST(layouts_are_told)
 }
 END_TEST
 
+static float value(const struct assay_payload *p, int64_t i)
+{
+    return assay_format_decode_one(p->format, ((uint8_t *)p->codes)[i]);
+}
+
+/* The code below in magnitude where nearest went up. */
+START_TEST(rounding_is_told)
+{
+    static const char *const names[] = { "mxfp8", "mxfp4", "fp8chan" };
+    const struct assay_quantizer *how = assay_quantizer_find(names[_i]);
+    struct assay_payload s = made(how), c = made(how);
+    int64_t up = 0;
+    for (int64_t i = 0; i < N; i++) {
+        const int64_t bh = i / D / H / S * H + i / D % H;
+        const float v = c.e8m0 ? ldexpf(x[i], 127 - c.e8m0[i / 32])
+                               : x[i] / c.scales[bh * D + i % D];
+        if (fabsf(value(&s, i)) > fabsf(v)) {
+            ((uint8_t *)c.codes)[i]--;
+            up++;
+        }
+    }
+    ck_assert_int_gt(up, N / 8);
+    expect(how, x, &s, &c, "rounding toward-zero, not nearest-even");
+    assay_payload_free(&s);
+    assay_payload_free(&c);
+}
+END_TEST
+
+START_TEST(flushed_subnormals_are_told)
+{
+    static const char *const names[] = { "mxfp6", "mxfp4" };
+    const struct assay_quantizer *how = assay_quantizer_find(names[_i]);
+    struct assay_payload s = made(how), c = made(how);
+    int64_t flushed = 0;
+    for (int64_t i = 0; i < N; i++)
+        if (value(&s, i) != 0 && fabsf(value(&s, i)) < 1) {
+            ((uint8_t *)c.codes)[i] = 0;
+            flushed++;
+        }
+    ck_assert_int_gt(flushed, 100);
+    expect(how, NULL, &s, &c, "subnormal codes flushed to zero");
+    assay_payload_free(&s);
+    assay_payload_free(&c);
+}
+END_TEST
+
+START_TEST(late_scales_are_told)
+{
+    const struct assay_quantizer *how = assay_quantizer_find("mxfp6-v");
+    struct assay_payload s = made(how), c = made(how);
+    memcpy(c.e8m0 + 1, s.e8m0, (size_t)s.n_scales - 1);
+    expect(how, x, &s, &c, "scales one place late");
+    assay_payload_free(&s);
+    assay_payload_free(&c);
+}
+END_TEST
+
+/* Scales that no rule gives: codes that go with them, and codes that do not. */
+START_TEST(own_scales_are_told)
+{
+    const struct assay_quantizer *how = assay_quantizer_find("mxfp8");
+    struct assay_payload s = made(how), c = made(how);
+    for (int64_t i = 0; i < c.n_scales; i += 2)
+        c.e8m0[i] += 1 + i % 5; /* larger: nothing saturates */
+    struct scale_bytes o = compared(how, x, &s, &c);
+    ck_assert_str_eq(o.looks_like, "");
+    ck_assert_int_eq(o.steps[BYTES_CODES].differ, 0);
+    for (int64_t i = 0; i < N; i++) {
+        const float v = ldexpf(x[i], 127 - c.e8m0[i / 32]);
+        assay_format_encode(c.format, ASSAY_NEAREST_EVEN, ASSAY_SATURATE, 1, &v,
+                            (uint8_t *)c.codes + i);
+    }
+    o = compared(how, x, &s, &c);
+    check_counts(&o, &s, &c);
+    ck_assert_str_eq(o.looks_like, "codes that follow their other scales");
+    ck_assert_int_eq(o.steps[BYTES_CODES].left, 0);
+    ck_assert_int_eq(o.steps[BYTES_SCALES].left, c.n_scales / 2);
+    assay_payload_free(&s);
+    assay_payload_free(&c);
+}
+END_TEST
+
+/* A rule that explains some of it is told as the nearest one, with its part. */
+START_TEST(the_nearest_is_told)
+{
+    struct assay_quantizer how = *assay_quantizer_find("mxfp6"), other;
+    how.scale_rule = ASSAY_SCALE_RULE_FLOOR;
+    other = how;
+    other.scale_rule = ASSAY_SCALE_RULE_CEIL;
+    struct assay_payload s = made(&how), c = made(&other);
+    struct scale_bytes o = compared(&how, x, &s, &c);
+    const int64_t by_rule =
+        o.steps[BYTES_CODES].differ + o.steps[BYTES_SCALES].differ;
+    char part[80];
+    for (int64_t i = 0; i < N / 4; i++)
+        ((uint8_t *)c.codes)[4 * i] = ((uint8_t *)s.codes)[4 * i] ^ 0x20;
+    o = compared(&how, x, &s, &c);
+    ck_assert_int_eq(o.steps[BYTES_CODES].left + o.steps[BYTES_SCALES].left,
+                     N / 4);
+    const double differ =
+        (double)(o.steps[BYTES_CODES].differ + o.steps[BYTES_SCALES].differ);
+    ck_assert_double_gt(differ, (double)by_rule);
+    ck_assert_double_eq_tol(scale_bytes_explains(&o), 1 - N / 4 / differ,
+                            1e-12);
+    snprintf(part, sizeof part,
+             "; nothing tried explains them, nearest is scale rule ceil, not "
+             "floor, for %.0f %%",
+             100 * (1 - N / 4 / differ));
+    ck_assert_ptr_nonnull(strstr(told(&how, &o), part));
+    assay_payload_free(&s);
+    assay_payload_free(&c);
+}
+END_TEST
+
+/* Drivers bring no codes of tokens past the last: none are judged. */
+START_TEST(tails_may_lack)
+{
+    const struct assay_quantizer *how = assay_quantizer_find("mxfp6-v");
+    struct assay_payload s = made(how), c = made(how);
+    uint8_t *past = c.past;
+    c.past = NULL;
+    struct scale_bytes o = compared(how, x, &s, &c);
+    ck_assert_int_eq(o.steps[BYTES_PAST].count, 0);
+    ck_assert_int_eq(o.steps[BYTES_CODES].count, N);
+    ck_assert_double_eq(scale_bytes_differ(&o), 0);
+    for (int64_t i = 0; i < c.n_scales; i++)
+        c.e8m0[i]++;
+    o = compared(how, x, &s, &c);
+    ck_assert_int_eq(o.steps[BYTES_SCALES].differ, c.n_scales);
+    ck_assert_int_eq(o.steps[BYTES_PAST].differ, 0);
+    c.past = past;
+    assay_payload_free(&s);
+    assay_payload_free(&c);
+}
+END_TEST
+
 /* Without values a rule cannot be told, and nothing is made up. */
 START_TEST(no_values_no_rule)
 {
@@ -363,7 +499,8 @@ START_TEST(one_code_and_one_scale)
     ((uint8_t *)c.codes)[at + 1] ^= 0x80;
     o = compared(how, x, &s, &c);
     ck_assert_ptr_nonnull(strstr(told(how, &o),
-                                 "k: 2 of 26880 codes differ, the first at "
+                                 "k: 2 of 26880 codes differ (1 by 2 steps or "
+                                 "more, 1 in sign alone), the first at "
                                  "batch 1, token 5, head 2, channel 33: 0x20"));
     assay_payload_free(&s);
     assay_payload_free(&c);
@@ -546,7 +683,7 @@ START_TEST(hostile_sizes)
         if (i == 5)
             c.tensor.b = H, c.tensor.h = B; /* the same count */
         if (i == 6)
-            c.past = NULL;
+            c.format = NULL;
         if (i == 7)
             c.codes = NULL;
         if (i == 8)
@@ -572,6 +709,12 @@ int main(void)
     tcase_add_test(t, token_order_is_told);
     tcase_add_test(t, nibbles_are_told);
     tcase_add_test(t, layouts_are_told);
+    tcase_add_loop_test(t, rounding_is_told, 0, 3);
+    tcase_add_loop_test(t, flushed_subnormals_are_told, 0, 2);
+    tcase_add_test(t, late_scales_are_told);
+    tcase_add_test(t, own_scales_are_told);
+    tcase_add_test(t, the_nearest_is_told);
+    tcase_add_test(t, tails_may_lack);
     tcase_add_test(t, no_values_no_rule);
     tcase_add_test(t, one_code_and_one_scale);
     tcase_add_test(t, what_a_rule_leaves);

@@ -12,10 +12,13 @@
 #include "golden/safetensors_write.h"
 #include "golden/term.h"
 #include "validate/case_file.h"
+#include "validate/delivered.h"
 
 struct reading {
     struct assay_safetensors *file;
-    const struct assay_safetensors_tensor *o, *lse; /* lse NULL: none */
+    const struct assay_safetensors_tensor *o, *lse; /* NULL: none */
+    const struct assay_safetensors_tensor *codes[ASSAY_INPUTS],
+        *scales[ASSAY_INPUTS];
     struct assay_error *err;
 };
 
@@ -67,7 +70,7 @@ static enum assay_status check_shape(const struct reading *r,
 
 static enum assay_status check_types(const struct reading *r)
 {
-    if (!safetensors_float(r->o->dtype))
+    if (r->o && !safetensors_float(r->o->dtype))
         return assay_fail(r->err, ASSAY_FORMAT,
                           "the answer's o is %s, not BF16, F16 or F32",
                           r->o->dtype->name);
@@ -79,19 +82,34 @@ static enum assay_status check_types(const struct reading *r)
     return ASSAY_OK;
 }
 
+static const struct assay_safetensors_tensor *
+find(const struct reading *r, const char *name, const char *end)
+{
+    const struct assay_safetensors_tensor *t;
+    char full[24];
+    snprintf(full, sizeof full, "%s%s", name, end);
+    return assay_safetensors_find(r->file, full, &t, NULL) == ASSAY_OK ? t
+                                                                       : NULL;
+}
+
 static enum assay_status find_tensors(struct reading *r,
                                       const struct assay_problem *p)
 {
     const int64_t o[] = { p->b, p->nq, p->hq, p->dv },
                   lse[] = { p->b, p->hq, p->nq };
-    if (assay_safetensors_find(r->file, "o", &r->o, NULL) != ASSAY_OK)
+    r->o = find(r, "o", "");
+    r->lse = find(r, "lse", "");
+    for (int i = 0; i < ASSAY_INPUTS; i++) {
+        r->codes[i] = find(r, assay_input_name((enum assay_input)i), "");
+        r->scales[i] = find(r, assay_input_name((enum assay_input)i), "_scale");
+    }
+    const bool any = r->codes[0] || r->codes[1] || r->codes[2];
+    if (!r->o && (!any || r->lse))
         return assay_fail(r->err, ASSAY_FORMAT,
                           "the answer has %zu tensors and none named o",
                           assay_safetensors_count(r->file));
-    if (assay_safetensors_find(r->file, "lse", &r->lse, NULL) != ASSAY_OK)
-        r->lse = NULL;
     enum assay_status st = check_types(r);
-    if (st == ASSAY_OK)
+    if (st == ASSAY_OK && r->o)
         st = check_shape(r, r->o, 4, o);
     return st == ASSAY_OK && r->lse ? check_shape(r, r->lse, 3, lse) : st;
 }
@@ -145,6 +163,76 @@ static enum assay_status read_lse(const struct reading *r, int64_t rows,
     return st;
 }
 
+static struct delivered_tensor
+delivered(const struct assay_safetensors_tensor *t)
+{
+    return (struct delivered_tensor){ t->name, t->dtype->name, t->rank,
+                                      t->shape };
+}
+
+static enum assay_status read_part(const struct reading *r,
+                                   const struct driver_run *run,
+                                   struct delivered_part part,
+                                   struct assay_payload *to)
+{
+    const struct assay_safetensors_tensor *from =
+        part.scales ? r->scales[part.input] : r->codes[part.input];
+    void *words = NULL;
+    if (!from)
+        return ASSAY_OK;
+    const struct delivered_tensor t = delivered(from);
+    enum assay_status st = delivered_check(run->answer->recipe,
+                                           &run->c->problem, part, &t, r->err);
+    if (st != ASSAY_OK)
+        return assay_fail_in(r->err, st, "the answer");
+    st = read_words(r, from, &words);
+    if (st == ASSAY_OK)
+        delivered_take(part, &t, words, to);
+    assay_free(words);
+    return st;
+}
+
+/* Codes and scales go together where the recipe has both. */
+static enum assay_status check_pair(const struct reading *r,
+                                    const struct driver_run *run,
+                                    enum assay_input input)
+{
+    const bool scaled =
+        assay_recipe_quantizer(run->answer->recipe, input)->scale !=
+        ASSAY_SCALE_NONE;
+    const char *name = assay_input_name(input);
+    if (r->codes[input] && !r->scales[input] && scaled)
+        return assay_fail(r->err, ASSAY_FORMAT,
+                          "the answer has %s and no %s_scale", name, name);
+    if (r->scales[input] && !r->codes[input])
+        return assay_fail(r->err, ASSAY_FORMAT,
+                          "the answer has %s_scale and no %s", name, name);
+    return ASSAY_OK;
+}
+
+static enum assay_status read_payloads(const struct reading *r,
+                                       const struct driver_run *run,
+                                       struct candidate *out)
+{
+    enum assay_status st = ASSAY_OK;
+    for (int i = 0; st == ASSAY_OK && i < ASSAY_INPUTS; i++) {
+        const enum assay_input input = (enum assay_input)i;
+        st = check_pair(r, run, input);
+        if (st != ASSAY_OK || !r->codes[i])
+            continue;
+        if (!out->delivered && (st = delivered_new(out, r->err)) != ASSAY_OK)
+            break;
+        struct assay_payload *to = assay_payloads_at(out->delivered, input);
+        st = delivered_room(run->answer->recipe, &run->c->problem, input, to,
+                            r->err);
+        if (st == ASSAY_OK)
+            st = read_part(r, run, (struct delivered_part){ input, false }, to);
+        if (st == ASSAY_OK)
+            st = read_part(r, run, (struct delivered_part){ input, true }, to);
+    }
+    return st;
+}
+
 /* The gates allow for the rounding of the recipe's own output format. */
 static void note_format(const struct reading *r, const struct driver_run *run,
                         struct answer_facts *facts)
@@ -173,11 +261,13 @@ enum assay_status answer_file_read(const char *path, const struct driver_run *r,
         return st;
     read_facts(&reading, facts);
     st = find_tensors(&reading, p);
-    if (st == ASSAY_OK)
+    if (st == ASSAY_OK && reading.o)
         st = read_o(&reading, assay_problem_o_elems(p), out);
     if (st == ASSAY_OK)
         st = read_lse(&reading, assay_problem_rows(p), out);
     if (st == ASSAY_OK)
+        st = read_payloads(&reading, r, out);
+    if (st == ASSAY_OK && reading.o)
         note_format(&reading, r, facts);
     assay_safetensors_close(reading.file);
     return st;

@@ -8,10 +8,16 @@
 
 #include "assay/memory.h"
 #include "golden/child.h"
+#include "validate/delivered.h"
 
 static size_t tensor_bytes(const struct assay_payload *payload)
 {
     return (size_t)payload->count * assay_format_bytes(payload->format);
+}
+
+static size_t scale_bytes(const struct assay_payload *payload)
+{
+    return (size_t)payload->n_scales * (payload->scales ? sizeof(float) : 1);
 }
 
 static void size_inputs(struct buffers *b, const struct assay_case *c,
@@ -36,8 +42,62 @@ static void size_inputs(struct buffers *b, const struct assay_case *c,
         b->list[BUFFER_Q + i].bytes = tensor_bytes(parts[i]);
         b->list[BUFFER_Q_SCALE + i].content =
             parts[i]->scales ? (const void *)parts[i]->scales : parts[i]->e8m0;
-        b->list[BUFFER_Q_SCALE + i].bytes =
-            (size_t)parts[i]->n_scales * (parts[i]->scales ? sizeof(float) : 1);
+        b->list[BUFFER_Q_SCALE + i].bytes = scale_bytes(parts[i]);
+    }
+}
+
+static void add_output(struct buffers *b, int id, size_t bytes)
+{
+    b->list[id].output = true;
+    b->list[id].bytes = bytes;
+}
+
+/* What a kernel leaves; a quantizer is given the mean of K beside. */
+static void size_outputs(struct buffers *b, const struct assay_problem *p,
+                         const struct assay_answer *a, bool quantizer)
+{
+    const struct assay_payload *parts[] = { &a->payloads.q, &a->payloads.k,
+                                            &a->payloads.v };
+    const struct assay_format *o = assay_format_get(a->recipe->out_format);
+    if (!quantizer) {
+        add_output(b, BUFFER_O,
+                   (size_t)assay_problem_o_elems(p) * assay_format_bytes(o));
+        add_output(b, BUFFER_LSE,
+                   (size_t)assay_problem_rows(p) * sizeof(float));
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        add_output(b, BUFFER_Q_CODES + i, tensor_bytes(parts[i]));
+        if (parts[i]->n_scales > 0)
+            add_output(b, BUFFER_Q_SCALES + i, scale_bytes(parts[i]));
+    }
+    b->list[BUFFER_K_MEAN].content = a->payloads.k_mean;
+    if (a->payloads.k_mean)
+        b->list[BUFFER_K_MEAN].bytes =
+            (size_t)(p->b * p->hk * p->dk) * sizeof *a->payloads.k_mean;
+}
+
+/* ---- poison ---- */
+
+/* Byte i of a payload: another in each run and place, so that what still holds
+ * it was not written, and what differs by chance does so alone. */
+static unsigned char poison_byte(const struct buffers *b, int id, size_t i)
+{
+    uint32_t x = (uint32_t)i * 0x9e3779b1u + b->number * 0x85ebca6bu +
+                 (uint32_t)id * 0xc2b2ae35u;
+    x ^= x >> 15;
+    x *= 0x2c1b3c6du;
+    x ^= x >> 12;
+    x *= 0x297a2d39u;
+    return (unsigned char)(x >> 24);
+}
+
+static void poison_payloads(struct buffers *b)
+{
+    for (int id = BUFFER_Q_CODES; id < BUFFERS; id++) {
+        unsigned char *at = b->image + b->list[id].offset + b->list[id].head;
+        for (size_t i = 0; i < b->list[id].bytes; i++)
+            at[i] = poison_byte(b, id, i);
     }
 }
 
@@ -90,19 +150,16 @@ static enum assay_status make_image(struct buffers *b, struct assay_error *err)
 
 enum assay_status buffers_new(const struct assay_case *c,
                               const struct assay_answer *answer,
-                              enum assay_kernel_input input,
+                              enum assay_kernel_input input, bool quantizer,
                               enum buffer_edge edge, unsigned number, int file,
                               struct buffers *out, struct assay_error *err)
 {
     const struct assay_problem *p = &c->problem;
-    const struct assay_format *o = assay_format_get(answer->recipe->out_format);
-    *out = (struct buffers){ .file = file };
+    *out = (struct buffers){ .file = file, .number = number };
     size_inputs(out, c, answer, input);
+    size_outputs(out, p, answer, quantizer);
     if (input == ASSAY_KERNEL_PACKED)
         out->lse_shift = answer->payloads.lse_shift;
-    out->list[BUFFER_O].bytes =
-        (size_t)assay_problem_o_elems(p) * assay_format_bytes(o);
-    out->list[BUFFER_LSE].bytes = (size_t)assay_problem_rows(p) * sizeof(float);
     /* signalling NaNs, another each run: arithmetic makes quiet ones only,
      * and an earlier run's leftovers have other bits */
     out->poison16 = (uint16_t)(0x7f81 + number % 62);
@@ -123,6 +180,7 @@ enum assay_status buffers_new(const struct assay_case *c,
             memcpy(out->image + out->list[i].offset + out->list[i].head,
                    out->list[i].content, out->list[i].bytes);
     fill_poison(out);
+    poison_payloads(out);
     return ASSAY_OK;
 }
 
@@ -137,8 +195,7 @@ bool buffers_to_device(const struct buffers *b, struct device *device,
     memset(at, 0, BUFFERS * sizeof *at);
     for (int i = 0; i < BUFFERS; i++) {
         const struct buffer *f = &b->list[i];
-        bool there = f->content || i == BUFFER_O || i == BUFFER_LSE;
-        if (!there)
+        if (!f->content && !f->output)
             continue;
         char *memory = device->calls->alloc(device, whole(f));
         if (!memory || !device->calls->to_device(
@@ -174,7 +231,9 @@ bool buffers_from_device(const struct buffers *b, struct device *device,
 const char *buffer_name(enum buffer_id id)
 {
     static const char *const names[BUFFERS] = {
-        "q", "k", "v", "q's scale", "k's scale", "v's scale", "o", "lse"
+        "q",         "k",         "v",          "q's scale",  "k's scale",
+        "v's scale", "k's mean",  "o",          "lse",        "q's codes",
+        "k's codes", "v's codes", "q's scales", "k's scales", "v's scales",
     };
     return names[id];
 }
@@ -196,8 +255,15 @@ static void check_edges(const struct buffers *b, struct candidate *out)
         [BUFFER_Q_SCALE] = { "before q's scale", "after q's scale" },
         [BUFFER_K_SCALE] = { "before k's scale", "after k's scale" },
         [BUFFER_V_SCALE] = { "before v's scale", "after v's scale" },
+        [BUFFER_K_MEAN] = { "before k's mean", "after k's mean" },
         [BUFFER_O] = { "before o", "after o" },
         [BUFFER_LSE] = { "before lse", "after lse" },
+        [BUFFER_Q_CODES] = { "before q's codes", "after q's codes" },
+        [BUFFER_K_CODES] = { "before k's codes", "after k's codes" },
+        [BUFFER_V_CODES] = { "before v's codes", "after v's codes" },
+        [BUFFER_Q_SCALES] = { "before q's scales", "after q's scales" },
+        [BUFFER_K_SCALES] = { "before k's scales", "after k's scales" },
+        [BUFFER_V_SCALES] = { "before v's scales", "after v's scales" },
     };
     for (int i = 0; i < BUFFERS; i++) {
         const struct buffer *f = &b->list[i];
@@ -239,11 +305,71 @@ static void count_unwritten(const struct buffers *b,
     }
 }
 
-enum assay_status buffers_collect(const struct buffers *b,
-                                  const struct assay_problem *p,
-                                  const struct assay_format *out_format,
-                                  struct candidate *out,
-                                  struct assay_error *err)
+/* ---- what a quantizer left ---- */
+
+/* Bytes of a run that still holds the poison; fewer than `least` together may
+ * be what the quantizer made. */
+static int64_t poison_left(const struct buffers *b, int id, size_t least)
+{
+    const struct buffer *f = &b->list[id];
+    const unsigned char *at = b->image + f->offset + f->head;
+    int64_t left = 0;
+    for (size_t i = 0, run = 0; i <= f->bytes; i++) {
+        if (i < f->bytes && at[i] == poison_byte(b, id, i)) {
+            run++;
+            continue;
+        }
+        left += run >= least ? (int64_t)run : 0;
+        run = 0;
+    }
+    return left;
+}
+
+/* Chance gives 8 bytes of poison in one of 2^64 places. A scale of binary32 is
+ * looked at by itself. */
+static int64_t count_unwritten_payload(const struct buffers *b, int i,
+                                       const struct assay_payload *x)
+{
+    enum { SURE = 8 };
+    const size_t word = assay_format_bytes(x->format),
+                 scale = x->scales ? sizeof *x->scales : 1;
+    return poison_left(b, BUFFER_Q_CODES + i, SURE) / (int64_t)word +
+           poison_left(b, BUFFER_Q_SCALES + i, x->scales ? scale : SURE) /
+               (int64_t)scale;
+}
+
+static enum assay_status collect_payloads(const struct buffers *b,
+                                          const struct assay_problem *p,
+                                          const struct assay_recipe *recipe,
+                                          struct candidate *out,
+                                          struct assay_error *err)
+{
+    *out = (struct candidate){ .unwritten_at = { -1, -1, -1, -1 } };
+    enum assay_status st = delivered_new(out, err);
+    for (int i = 0; st == ASSAY_OK && i < ASSAY_INPUTS; i++) {
+        const enum assay_input input = (enum assay_input)i;
+        struct assay_payload *x = assay_payloads_at(out->delivered, input);
+        const struct buffer *codes = &b->list[BUFFER_Q_CODES + i],
+                            *scales = &b->list[BUFFER_Q_SCALES + i];
+        st = delivered_room(recipe, p, input, x, err);
+        if (st != ASSAY_OK)
+            break;
+        memcpy(x->codes, b->image + codes->offset + codes->head, codes->bytes);
+        if (x->n_scales > 0)
+            memcpy(delivered_scales(x),
+                   b->image + scales->offset + scales->head, scales->bytes);
+        out->payload_unwritten += count_unwritten_payload(b, i, x);
+    }
+    if (st == ASSAY_OK)
+        check_edges(b, out);
+    return st;
+}
+
+static enum assay_status collect_answer(const struct buffers *b,
+                                        const struct assay_problem *p,
+                                        const struct assay_format *out_format,
+                                        struct candidate *out,
+                                        struct assay_error *err)
 {
     const int64_t n = assay_problem_o_elems(p), rows = assay_problem_rows(p);
     const void *o_words =
@@ -276,4 +402,16 @@ enum assay_status buffers_collect(const struct buffers *b,
     memset(unwritten, 0, (size_t)(p->b * p->hq) * sizeof *unwritten);
     count_unwritten(b, p, assay_format_bytes(out_format), unwritten, out);
     return ASSAY_OK;
+}
+
+enum assay_status buffers_collect(const struct buffers *b,
+                                  const struct assay_problem *p,
+                                  const struct assay_recipe *recipe,
+                                  struct candidate *out,
+                                  struct assay_error *err)
+{
+    return b->list[BUFFER_O].output
+               ? collect_answer(b, p, assay_format_get(recipe->out_format), out,
+                                err)
+               : collect_payloads(b, p, recipe, out, err);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The buffers of one run: inputs, outputs and workspace, each between guard
- * bands, outputs full of a NaN that no arithmetic makes. Shared with the
- * child, which copies them to its device and back.
+ * bands, O and LSE full of a NaN that no arithmetic makes, codes and scales of
+ * bytes drawn anew for each run. Shared with the child, which copies them to
+ * its device and back.
  */
 #ifndef ASSAY_BUFFERS_H
 #define ASSAY_BUFFERS_H
@@ -39,14 +40,23 @@ enum buffer_id {
     BUFFER_Q_SCALE,
     BUFFER_K_SCALE,
     BUFFER_V_SCALE,
+    BUFFER_K_MEAN,
     BUFFER_O,
     BUFFER_LSE,
+    /* of a quantizer; inputs stand in the same order above */
+    BUFFER_Q_CODES,
+    BUFFER_K_CODES,
+    BUFFER_V_CODES,
+    BUFFER_Q_SCALES,
+    BUFFER_K_SCALES,
+    BUFFER_V_SCALES,
     BUFFERS
 };
 
 struct buffer {
     size_t bytes;        /* without guards; 0: not there */
     const void *content; /* the parent's; NULL for an output */
+    bool output;         /* there is such an output */
     size_t head, tail;   /* bytes of the guards before and behind it */
     size_t offset;       /* of the first guard in the shared image */
 };
@@ -57,18 +67,19 @@ struct buffers {
     unsigned char *image; /* shared: guard, buffer, guard, one after another */
     int file;             /* that holds the image for a child that is there
                              already; -1: none */
+    unsigned number;      /* of the run */
     uint16_t poison16;
     uint32_t poison32;
     const float
         *lse_shift; /* put back into the LSE of packed inputs; or NULL */
 };
 
-/* Sizes from case, recipe and input kind; makes the shared image, guards and
- * poison filled in: in `file`, which gets its size, or, where that is -1, in
- * memory for children to come. */
+/* Sizes from case, recipe, input and what the kernel does; makes the shared
+ * image, guards and poison filled in: in `file`, which gets its size, or, where
+ * that is -1, in memory for children to come. */
 enum assay_status buffers_new(const struct assay_case *c,
                               const struct assay_answer *answer,
-                              enum assay_kernel_input input,
+                              enum assay_kernel_input input, bool quantizer,
                               enum buffer_edge edge, unsigned number, int file,
                               struct buffers *out, struct assay_error *err);
 void buffers_free(struct buffers *b);
@@ -94,7 +105,7 @@ const char *buffer_name(enum buffer_id id);
  * kernel does it (ROCm/aiter aiter/ops/mha_v4.py). */
 enum assay_status buffers_collect(const struct buffers *b,
                                   const struct assay_problem *p,
-                                  const struct assay_format *out_format,
+                                  const struct assay_recipe *recipe,
                                   struct candidate *out,
                                   struct assay_error *err);
 

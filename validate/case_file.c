@@ -11,7 +11,7 @@
 
 #include "golden/safetensors_write.h"
 
-enum { HEAD, Q, K, V, PIECES };
+enum { HEAD, Q, K, V, K_MEAN, PIECES };
 
 static enum assay_status make_head(const struct driver_run *r,
                                    struct case_file *f, struct assay_error *err)
@@ -24,7 +24,10 @@ static enum assay_status make_head(const struct driver_run *r,
         { "q", type, 4, { p->b, p->nq, p->hq, p->dk } },
         { "k", type, 4, { p->b, p->nk, p->hk, p->dk } },
         { "v", type, 4, { p->b, p->nk, p->hk, p->dv } },
+        { "k_mean", ASSAY_SAFETENSORS_F32, 3, { p->b, p->hk, p->dk } },
     };
+    const float *k_mean = r->answer->payloads.k_mean;
+    const size_t n_parts = k_mean ? 4 : 3;
     char scale[40], run[16];
     snprintf(scale, sizeof scale, "%.17g", p->softmax_scale);
     snprintf(run, sizeof run, "%u", r->number);
@@ -41,10 +44,11 @@ static enum assay_status make_head(const struct driver_run *r,
     f->piece[Q].bytes = r->c->q;
     f->piece[K].bytes = r->c->k;
     f->piece[V].bytes = r->c->v;
-    for (int i = 0; i < 3; i++)
+    f->piece[K_MEAN].bytes = k_mean;
+    for (size_t i = 0; i < n_parts; i++)
         f->piece[Q + i].n = safetensors_part_bytes(&parts[i]);
     enum assay_status st =
-        safetensors_head(parts, 3, notes, sizeof notes / sizeof *notes,
+        safetensors_head(parts, n_parts, notes, sizeof notes / sizeof *notes,
                          &f->head, &f->piece[HEAD].n, err);
     f->piece[HEAD].bytes = f->head;
     return st;

@@ -2,14 +2,17 @@
  *
  * Protocol of programs that run a kernel, version 1. The file that tells a
  * program a case is safetensors: q [b, nq, hq, dk], k [b, nk, hk, dk] and
- * v [b, nk, hk, dv] in the words as captured; metadata, all text: format
- * "assay-case", version "1", case, recipe, softmax_form, softmax_scale, causal
- * "true" or "false" (bottom-right), run.
+ * v [b, nk, hk, dv] in the words as captured, and where the recipe smooths
+ * k_mean [b, hk, dk], F32, for a quantizer to take off K; metadata, all text:
+ * format "assay-case", version "1", case, recipe, softmax_form, softmax_scale,
+ * causal "true" or "false" (bottom-right), run.
  *
  * The answer is safetensors too: o [b, nq, hq, dv] of BF16, F16 or F32, and if
- * the kernel has one lse [b, hq, nq] of F32 or F64, natural log; metadata, each
- * if there is something to say: kernel, device, build, softmax_form, seconds
- * (of the kernel alone).
+ * the kernel has one lse [b, hq, nq] of F32 or F64, natural log; of a
+ * quantizer, with o or without, codes q, k and v, of each that it makes, and
+ * q_scale, k_scale and v_scale as `assay export --payloads` writes them;
+ * metadata, each if there is something to say: kernel, device, build,
+ * softmax_form, seconds (of the kernel alone).
  */
 #ifndef ASSAY_CASE_FILE_H
 #define ASSAY_CASE_FILE_H
@@ -23,7 +26,7 @@ struct case_file {
     struct {
         const void *bytes;
         size_t n;
-    } piece[4]; /* head, q, k, v */
+    } piece[5]; /* head, q, k, v, k_mean */
 };
 
 /* Writes it. To be freed in any case. ASSAY_FILE, ASSAY_MEMORY. */

@@ -2,6 +2,7 @@
 #include "validate/driver.h"
 
 #include "assay/memory.h"
+#include "validate/delivered.h"
 
 static const struct driver_row rows[] = {
 #define ASSAY_DRIVER(id, name, ...) { name, driver_open_##id },
@@ -41,5 +42,6 @@ void candidate_free(struct candidate *c)
     assay_free((void *)c->o);
     assay_free((void *)c->lse);
     assay_free((void *)c->unwritten);
+    delivered_free(c->delivered);
     *c = (struct candidate){ 0 };
 }

@@ -33,6 +33,7 @@ struct driver_kernel {
     char softmax_form[32]; /* "": not told, judged by each the set has */
     char about[128];
     unsigned inputs;
+    bool quantizer;
 };
 
 struct driver_info {

@@ -51,6 +51,47 @@ static enum assay_status read_o(const struct outputs *o, ptrdiff_t at,
     return st;
 }
 
+static enum assay_status read_part(const struct outputs *o,
+                                   const struct output *one,
+                                   enum output_part part,
+                                   struct assay_payload *to,
+                                   struct assay_error *err)
+{
+    const ptrdiff_t at = one->part[part];
+    void *words = NULL;
+    if (at == NOT_THERE)
+        return ASSAY_OK;
+    const struct delivered_tensor t = outputs_payload(o, at);
+    enum assay_status st = tensors_read(o->file, (size_t)at, &words, err);
+    if (st == ASSAY_OK)
+        delivered_take(outputs_part(part), &t, words, to);
+    assay_free(words);
+    return st;
+}
+
+static enum assay_status read_payloads(const struct outputs *o,
+                                       const struct output *one,
+                                       const struct driver_run *r,
+                                       struct candidate *out,
+                                       struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    for (int i = 0; st == ASSAY_OK && i < ASSAY_INPUTS; i++) {
+        const enum assay_input input = (enum assay_input)i;
+        if (one->part[output_codes(input)] == NOT_THERE)
+            continue;
+        if (!out->delivered && (st = delivered_new(out, err)) != ASSAY_OK)
+            break;
+        struct assay_payload *to = assay_payloads_at(out->delivered, input);
+        st = delivered_room(r->answer->recipe, &r->c->problem, input, to, err);
+        if (st == ASSAY_OK)
+            st = read_part(o, one, output_codes(input), to, err);
+        if (st == ASSAY_OK)
+            st = read_part(o, one, output_scales(input), to, err);
+    }
+    return st;
+}
+
 /* Of the kernel on the case; a plain "seconds" is of the file's one output. */
 static void read_seconds(const struct driver *d, const struct driver_run *r,
                          struct result *result)
@@ -68,22 +109,49 @@ static void read_seconds(const struct driver *d, const struct driver_run *r,
         result->seconds = seconds;
 }
 
+/* What is asked for and not there: what other cases have, O where nothing says
+ * what it is to be, scales of codes and codes of scales. OUTPUT_PARTS: none. */
+static enum output_part what_lacks(const struct outputs *o,
+                                   const struct driver_run *r,
+                                   const struct output *one)
+{
+    const bool *has = o->has[r->kernel];
+    for (int i = 0; i < OUTPUT_PARTS; i++)
+        if (has[i] && (!one || one->part[i] == NOT_THERE))
+            return (enum output_part)i;
+    for (int i = 0; i < ASSAY_INPUTS; i++) {
+        const enum assay_input input = (enum assay_input)i;
+        const enum output_part codes = output_codes(input),
+                               scales = output_scales(input);
+        if (has[codes] && !has[scales] &&
+            assay_recipe_quantizer(r->answer->recipe, input)->scale !=
+                ASSAY_SCALE_NONE)
+            return scales;
+        if (has[scales] && !has[codes])
+            return codes;
+    }
+    const bool codes = has[OUTPUT_Q] || has[OUTPUT_K] || has[OUTPUT_V];
+    return has[OUTPUT_O] || (codes && !has[OUTPUT_LSE]) ? OUTPUT_PARTS
+                                                        : OUTPUT_O;
+}
+
 /* False, with the verdict, where a tensor that is asked for is not there. */
 static bool is_there(const struct driver *d, const struct driver_run *r,
                      const struct output *one, struct result *result)
 {
     const struct outputs *o = d->own;
     const struct driver_kernel *k = &d->info->kernels[r->kernel];
-    const bool o_there = one && one->part[OUTPUT_O] != NOT_THERE,
-               lse_there = one && one->part[OUTPUT_LSE] != NOT_THERE;
-    if (o_there && (lse_there || !o->has_lse[r->kernel]))
+    const enum output_part lacks = what_lacks(o, r, one);
+    if (lacks == OUTPUT_PARTS)
         return true;
     result->verdict = VERDICT_MISSING;
     snprintf(result->reason, sizeof result->reason,
              "%.60s has no tensor %.120s.%s%s%s.%s%s", d->info->name,
              r->c->name, k->recipe, k->softmax_form[0] ? "@" : "",
-             k->softmax_form, output_part_name(o_there ? OUTPUT_LSE : OUTPUT_O),
-             o_there ? ", other cases have one" : "");
+             k->softmax_form, output_part_name(lacks),
+             lacks != OUTPUT_O && o->has[r->kernel][lacks]
+                 ? ", other cases have one"
+                 : "");
     term_plain(result->reason);
     return false;
 }
@@ -119,13 +187,16 @@ static enum assay_status run(struct driver *d, const struct driver_run *r,
         return ASSAY_OK;
     float *values = NULL;
     double *lse = NULL;
-    enum assay_status st =
-        read_o(o, one->part[OUTPUT_O], r, &values, result, err);
+    enum assay_status st = ASSAY_OK;
+    if (one->part[OUTPUT_O] != NOT_THERE)
+        st = read_o(o, one->part[OUTPUT_O], r, &values, result, err);
     if (st == ASSAY_OK && one->part[OUTPUT_LSE] != NOT_THERE)
         st = answer_tensor_read_lse(o->file, (size_t)one->part[OUTPUT_LSE],
                                     &r->c->problem, &lse, err);
     out->o = values;
     out->lse = lse;
+    if (st == ASSAY_OK)
+        st = read_payloads(o, one, r, out, err);
     *ran = st == ASSAY_OK;
     read_seconds(d, r, result);
     return st;
@@ -157,8 +228,7 @@ enum assay_status driver_open_OUTPUTS(const char *what, double timeout_s,
     out->info = info;
     if (!o || !info)
         return assay_fail(err, ASSAY_MEMORY, "no memory for outputs");
-    enum assay_status st =
-        tensors_open(what, answer_tensor_wanted, &o->file, err);
+    enum assay_status st = tensors_open(what, outputs_wanted, &o->file, err);
     if (st != ASSAY_OK)
         return st;
     snprintf(info->path, sizeof info->path, "%s", what);

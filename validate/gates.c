@@ -107,17 +107,28 @@ double gate_factor(enum gate gate, int64_t n)
 
 static const struct assay_place nowhere = { -1, -1, -1, -1 };
 
+/* A quantizer has no O; who writes both lacks codes first. */
+static void note_payloads(struct judging *j)
+{
+    const struct sketch *s = j->s;
+    gate_note(j, GATE_INTEGRITY,
+              "%" PRId64 " guard bytes%s%s and %" PRId64
+              " input bytes changed, %" PRId64 " codes and scales not written",
+              s->guard_bytes, s->guard_where[0] ? " " : "", s->guard_where,
+              s->input_bytes, s->payload_unwritten);
+}
+
 void gate_rule_INTEGRITY(struct judging *j)
 {
     const struct sketch *s = j->s;
     /* not as integers: those of a record may be as large as they are */
-    const double unwritten = (double)s->o_unwritten + (double)s->lse_unwritten,
+    const double of_o = (double)s->o_unwritten + (double)s->lse_unwritten,
+                 unwritten = of_o + (double)s->payload_unwritten,
                  value = (double)s->guard_bytes + (double)s->input_bytes +
                          unwritten;
     if (s->saved && value == 0)
         return;
-    gate_offer(j, GATE_INTEGRITY, value,
-               unwritten > 0 ? s->unwritten_at : nowhere);
+    gate_offer(j, GATE_INTEGRITY, value, of_o > 0 ? s->unwritten_at : nowhere);
     for (int64_t bh = 0; bh < s->problem.b * s->problem.hq; bh++)
         if (!j->gates[GATE_INTEGRITY].pass && s->unwritten[bh] > 0)
             mark(j, GATE_INTEGRITY, bh);
@@ -128,6 +139,8 @@ void gate_rule_INTEGRITY(struct judging *j)
                   " LSE not written",
                   s->guard_bytes, s->guard_where[0] ? " " : "", s->guard_where,
                   s->input_bytes, s->o_unwritten, s->lse_unwritten);
+    if (value > 0 && (s->no_o || s->payload_unwritten > 0))
+        note_payloads(j);
 }
 
 bool gate_lacks(struct judging *j, enum gate gate, enum sketch_lack what)

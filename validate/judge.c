@@ -106,7 +106,7 @@ static enum verdict integrity_verdict(const struct sketch *s)
 {
     if (s->guard_bytes > 0 || s->input_bytes > 0)
         return VERDICT_OUT_OF_BOUNDS;
-    return s->lse_unwritten == assay_problem_rows(&s->problem)
+    return s->lse_unwritten == assay_problem_rows(&s->problem) && !s->no_o
                ? VERDICT_MISSING
                : VERDICT_UNWRITTEN;
 }
@@ -139,6 +139,30 @@ static void tell_payloads(const struct sketch *s, const char *before,
     }
 }
 
+/* Of a quantizer these alone are its own. */
+static bool is_of_quantizer(enum gate gate)
+{
+    return gate == GATE_INTEGRITY || gate == GATE_REPEAT ||
+           gate == GATE_SCALE_BYTES;
+}
+
+/* Its bytes decide; what the other gates say of the O that a perfect kernel
+ * makes of them is told: it sets a tie apart from a scale that is off. */
+static void tell_consequence(const struct result *r, char *text, size_t size)
+{
+    int n = 0;
+    for (int g = 0; g < GATES; g++)
+        if (!r->gates[g].pass && !is_of_quantizer((enum gate)g))
+            text_append(text, size, "%s%s",
+                        n++ ? ", "
+                            : "; what a perfect kernel makes of them fails ",
+                        gate_rows[g].name);
+    if (n == 0)
+        text_append(text, size,
+                    "; what a perfect kernel makes of them passes the other "
+                    "gates");
+}
+
 static enum verdict verdict_of(const struct sketch *s, enum gate gate)
 {
     const bool of_lse = gate == GATE_LSE || gate == GATE_LSE_RMS ||
@@ -159,6 +183,8 @@ static void conclude(const struct sketch *s, struct result *out)
         if (gate->pass)
             continue;
         const enum verdict v = verdict_of(s, (enum gate)g);
+        if (s->no_o && !is_of_quantizer((enum gate)g))
+            continue;
         if (v < out->verdict) {
             char place[96];
             judge_place_text(gate->at, place, sizeof place);
@@ -171,11 +197,15 @@ static void conclude(const struct sketch *s, struct result *out)
     if (told == GATE_SCALE_BYTES)
         tell_payloads(s, "scale-bytes gate: ", true, out);
     for (int g = 0, n = 0; g < GATES; g++)
-        if (!out->gates[g].pass && g != told)
+        if (!out->gates[g].pass && g != told &&
+            (!s->no_o || is_of_quantizer((enum gate)g)))
             text_append(out->reason, sizeof out->reason, "%s%s",
                         n++ ? ", " : "; also fails: ", gate_rows[g].name);
     if (!out->gates[GATE_SCALE_BYTES].pass && told != GATE_SCALE_BYTES)
         tell_payloads(s, "; payloads: ", false, out);
+    if (s->no_o && !out->gates[GATE_SCALE_BYTES].pass &&
+        !(s->lacks & SKETCH_LACKS_JITTER)) /* made elsewhere */
+        tell_consequence(out, out->reason, sizeof out->reason);
     for (int64_t bh = 0; bh < out->heads; bh++)
         out->heads_failed += out->heads_gates[bh] != 0;
 }
@@ -202,6 +232,8 @@ static void spread_to_heads(const struct sketch *s, struct result *out)
             (g == GATE_INTEGRITY ? integrity_verdict(s) != VERDICT_UNWRITTEN
                                  : out->gates[g].at.h < 0))
             all |= 1u << g;
+    if (s->payload_unwritten > 0 && !out->gates[GATE_INTEGRITY].pass)
+        all |= 1u << GATE_INTEGRITY;
     for (int64_t bh = 0; bh < out->heads; bh++)
         out->heads_gates[bh] |= all;
 }
@@ -305,6 +337,8 @@ enum assay_status judge_sketch(const struct sketch *s,
     }
     out->judged = true;
     out->no_lse = s->no_lse != 0;
+    out->no_o = s->no_o != 0;
+    memcpy(out->payload, s->payload, sizeof out->payload);
     out->lacks = (unsigned)s->lacks;
     out->heads = heads;
     spread_to_heads(s, out);

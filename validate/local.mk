@@ -10,7 +10,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/buffers.h validate/compare.c validate/compare.h \
 	validate/compare_figure.def validate/compare_html.c \
 	validate/compare_report.c validate/compare_report.h \
-	validate/device.c validate/device.def validate/device.h \
+	validate/delivered.c validate/delivered.h validate/device.c \
+	validate/device.def validate/device.h \
 	validate/device_gpu.c validate/device_host.c \
 	validate/device_list.c validate/device_list.h \
 	validate/device_peak.def validate/doctor.c validate/doctor.def \
@@ -49,6 +50,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/report_explain.h validate/report_file.c \
 	validate/report_html.c validate/report_json.c \
 	validate/report_junit.c validate/report_limits.c \
+	validate/report_payloads.c \
 	validate/report_reasons.c validate/report_table.c \
 	validate/rescale.c validate/rescale.h validate/result.h \
 	validate/run_case.c validate/run_case.h validate/run_set.c \

@@ -113,7 +113,10 @@ static void ask(void *context)
         copy(to->recipe, sizeof to->recipe, k->recipe);
         copy(to->softmax_form, sizeof to->softmax_form, k->softmax_form);
         copy(to->about, sizeof to->about, k->about);
-        to->inputs = k->inputs;
+        to->quantizer = k->inputs & ASSAY_KERNEL_QUANTIZER;
+        to->inputs = k->inputs &
+                     (to->quantizer ? ASSAY_KERNEL_RAW
+                                    : ASSAY_KERNEL_RAW | ASSAY_KERNEL_PACKED);
     }
     info->count = m->kernel_count;
     *a->done = true;

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const parts[OUTPUT_PARTS] = { "o", "lse" };
+static const char *const parts[OUTPUT_PARTS] = {
+    "o", "lse", "q", "q_scale", "k", "k_scale", "v", "v_scale"
+};
 
 const char *output_part_name(enum output_part part)
 {
@@ -78,19 +80,44 @@ static bool between(const char *name, size_t n, const char *case_name,
     return true;
 }
 
+bool output_name_part(const char *name, enum output_part *part, size_t *base)
+{
+    const char *dot = strrchr(name, '.');
+    int i = 0;
+    while (dot && i < OUTPUT_PARTS && strcmp(dot + 1, parts[i]) != 0)
+        i++;
+    if (!dot || i == OUTPUT_PARTS)
+        return false;
+    *part = (enum output_part)i;
+    *base = (size_t)(dot - name);
+    return true;
+}
+
+bool output_name_is_input(const struct output_cases *c, const char *name)
+{
+    enum output_part part;
+    size_t base;
+    if (!output_name_part(name, &part, &base) || part == OUTPUT_O ||
+        part == OUTPUT_LSE)
+        return false;
+    for (size_t i = 0; i < c->count; i++)
+        if (strlen(c->list[i].name) == base &&
+            strncmp(c->list[i].name, name, base) == 0)
+            return true;
+    return false;
+}
+
 bool output_name_match(const struct output_cases *c, const char *name,
                        struct output_name *out)
 {
-    const char *dot = strrchr(name, '.');
+    enum output_part part;
     char rest[96];
-    int part = 0;
-    while (dot && part < OUTPUT_PARTS && strcmp(dot + 1, parts[part]) != 0)
-        part++;
-    if (!dot || part == OUTPUT_PARTS)
+    size_t base;
+    if (!output_name_part(name, &part, &base))
         return false;
     for (size_t i = 0; i < c->count; i++) {
-        *out = (struct output_name){ .at = i, .part = (enum output_part)part };
-        if (between(name, (size_t)(dot - name), c->list[i].name, rest) &&
+        *out = (struct output_name){ .at = i, .part = part };
+        if (between(name, base, c->list[i].name, rest) &&
             match_recipe(&c->list[i], rest, out))
             return true;
     }

@@ -6,6 +6,7 @@
 #define ASSAY_OUTPUTS_H
 
 #include "golden/answer_tensor.h"
+#include "validate/delivered.h"
 #include "validate/driver.h"
 #include "validate/output_name.h"
 
@@ -22,12 +23,20 @@ struct outputs {
     struct answer_axes axes;
     struct output *list;
     size_t count;
-    bool has_lse[DRIVER_MAX_KERNELS]; /* of any case */
+    bool has[DRIVER_MAX_KERNELS][OUTPUT_PARTS]; /* of any case */
 };
 
 /* A member of the file's metadata as people may see it. */
 void outputs_tell(const struct outputs *o, const char *key,
                   const char *otherwise, char *text, size_t size);
+
+/* Exact answers may stand beside outputs; inputs too, which are told from codes
+ * when the cases are known. */
+bool outputs_wanted(const char *name);
+
+/* A tensor of codes or scales, and of which operand a part is. */
+struct delivered_tensor outputs_payload(const struct outputs *o, ptrdiff_t at);
+struct delivered_part outputs_part(enum output_part part);
 
 /* NULL: nothing of that kernel on that case. */
 struct output *outputs_find(const struct outputs *o, size_t at, size_t kernel);

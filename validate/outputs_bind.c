@@ -20,6 +20,19 @@ void outputs_tell(const struct outputs *o, const char *key,
     term_plain(text);
 }
 
+struct delivered_tensor outputs_payload(const struct outputs *o, ptrdiff_t at)
+{
+    const struct tensor *t = tensors_get(o->file, (size_t)at);
+    return (struct delivered_tensor){ t->name, t->type_name, t->rank,
+                                      t->shape };
+}
+
+struct delivered_part outputs_part(enum output_part part)
+{
+    return (struct delivered_part){ (enum assay_input)((part - OUTPUT_Q) / 2),
+                                    (part - OUTPUT_Q) % 2 != 0 };
+}
+
 struct output *outputs_find(const struct outputs *o, size_t at, size_t kernel)
 {
     for (size_t i = 0; i < o->count; i++)
@@ -68,10 +81,12 @@ static enum assay_status add(struct driver *d, const struct output_name *name,
     struct output *one = outputs_find(o, name->at, kernel);
     if (!one) {
         one = &o->list[o->count++];
-        *one = (struct output){ name->at, kernel, { NOT_THERE, NOT_THERE } };
+        *one = (struct output){ .at = name->at, .kernel = kernel };
+        for (int i = 0; i < OUTPUT_PARTS; i++)
+            one->part[i] = NOT_THERE;
     }
     one->part[name->part] = (ptrdiff_t)tensor;
-    o->has_lse[kernel] |= name->part == OUTPUT_LSE;
+    o->has[kernel][name->part] = true;
     return ASSAY_OK;
 }
 
@@ -104,11 +119,20 @@ static enum assay_status add_nameless(struct driver *d,
                       tensors_path(o->file), found);
 }
 
-/* One name of each side. */
-static enum assay_status no_match(const struct outputs *o,
-                                  struct assay_error *err)
+bool outputs_wanted(const char *name)
 {
-    const size_t n = tensors_count(o->file);
+    static const char exact[] = ".exact";
+    const size_t n = sizeof exact - 1;
+    enum output_part part;
+    size_t base;
+    return output_name_part(name, &part, &base) &&
+           !(base >= n && strncmp(name + base - n, exact, n) == 0);
+}
+
+/* One name of each side. */
+static enum assay_status no_match(const struct outputs *o, size_t n,
+                                  size_t first, struct assay_error *err)
+{
     char room[160] = "CASE.RECIPE.o";
     for (size_t i = o->cases.count; i-- > 0;)
         if (o->cases.list[i].n_recipes)
@@ -116,14 +140,15 @@ static enum assay_status no_match(const struct outputs *o,
                      o->cases.list[i].recipes[0]->name);
     if (n == 0)
         return assay_fail(err, ASSAY_FORMAT,
-                          "%s: has no tensor whose name ends in .o or .lse; "
-                          "the set has room for %s",
+                          "%s: has no tensor whose name ends in .o or .lse, "
+                          "nor codes of a recipe in .q, .k or .v; the set has "
+                          "room for %s",
                           tensors_path(o->file), room);
     return assay_fail(err, ASSAY_FORMAT,
                       "%s: none of its %zu output%s is of the set: the first "
                       "is named \"%.100s\", the set has room for %s",
                       tensors_path(o->file), n, plural((int64_t)n),
-                      tensors_get(o->file, 0)->name, room);
+                      tensors_get(o->file, first)->name, room);
 }
 
 static void say_left_out(const struct outputs *o, size_t n, size_t first)
@@ -155,13 +180,13 @@ static enum assay_status match_all(struct driver *d,
         enum assay_status st = ASSAY_OK;
         if (output_name_match(&o->cases, text, &name))
             st = add(d, &name, i, err);
-        else if (left_out++ == 0)
+        else if (!output_name_is_input(&o->cases, text) && left_out++ == 0)
             first = i;
         if (st != ASSAY_OK)
             return st;
     }
     if (o->count == 0)
-        return no_match(o, err);
+        return no_match(o, left_out, first, err);
     if (left_out > 0)
         say_left_out(o, left_out, first);
     return ASSAY_OK;
@@ -189,6 +214,23 @@ static const struct assay_recipe *recipe_of(const struct driver *d,
     return assay_recipe_find(d->info->kernels[one->kernel].recipe);
 }
 
+static enum assay_status check_payloads(const struct outputs *o,
+                                        const struct output *one,
+                                        const struct assay_recipe *recipe,
+                                        struct assay_error *err)
+{
+    const struct assay_problem *p = &o->cases.list[one->at].problem;
+    enum assay_status st = ASSAY_OK;
+    for (int i = OUTPUT_Q; st == ASSAY_OK && i < OUTPUT_PARTS; i++) {
+        if (one->part[i] == NOT_THERE)
+            continue;
+        const struct delivered_tensor t = outputs_payload(o, one->part[i]);
+        const struct delivered_part part = outputs_part((enum output_part)i);
+        st = delivered_check(recipe, p, part, &t, err);
+    }
+    return st;
+}
+
 static enum assay_status check_all(const struct driver *d,
                                    struct assay_error *err)
 {
@@ -205,6 +247,8 @@ static enum assay_status check_all(const struct driver *d,
             st = answer_tensor_check_lse(
                 tensors_get(o->file, (size_t)one->part[OUTPUT_LSE]),
                 &c->problem, err);
+        if (st == ASSAY_OK)
+            st = check_payloads(o, one, recipe_of(d, one), err);
     }
     return st == ASSAY_OK ? st
                           : assay_fail_in(err, st, "%s", tensors_path(o->file));

@@ -148,6 +148,10 @@ struct report_places report_places(const struct report *r, size_t i);
 /* Tables of all results, and of the worst figures of each recipe. */
 bool report_results(const struct report *r, const struct sheet_to *to);
 bool report_worst(const struct report *r, const struct sheet_to *to);
+/* Codes and scales that differ, by steps: nothing where none do. */
+bool report_payloads(const struct report *r, const struct sheet_to *to);
+/* A line on how many results have codes and scales; false: none has. */
+bool report_payload_counts(const struct report *r, char *text, size_t size);
 /* What their heads stand for; n texts. */
 const char *const *report_legend(size_t *n);
 

@@ -318,6 +318,19 @@ static void put_notes(struct page *p)
 
 /* ---- the page ---- */
 
+static void put_payloads(struct page *p)
+{
+    char text[256];
+    if (!report_payload_counts(p->r, text, sizeof text))
+        return;
+    html_section(&p->html, "payloads", "codes and scales",
+                 "Those that differ, by steps of their format along its number "
+                 "line: octaves of E8M0, ulps of binary32; -4 and +4 stand for "
+                 "more, too.");
+    html_note(&p->html, COLOUR_NONE, "%s", text);
+    p->ok &= report_payloads(p->r, &p->to);
+}
+
 static void put_head(struct page *p)
 {
     struct report_fact facts[REPORT_FACTS];
@@ -348,6 +361,7 @@ bool report_html(const struct report *r, FILE *out)
     p.ok &= report_results(r, &p.to);
     put_gates(&p);
     put_failures(&p);
+    put_payloads(&p);
     put_not_run(&p);
     if (judged) {
         html_section(&p.html, "heads", "errors of heads", NULL);

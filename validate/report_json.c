@@ -119,6 +119,9 @@ static json_t *result_json(const struct report *all, const struct result *r)
                             exact ? json_distance(&r->total, !r->no_lse) : json_null());
     }
     json_object_set_new(out, "distances", distances);
+    json_object_set_new(out, "payloads",
+                        run_payload_json(r->recipe, &r->problem, r->payload));
+    json_object_set_new(out, "no_o", json_boolean(r->no_o));
     json_object_set_new(out, "explanation", report_explanation_json(r->why));
     json_object_set_new(out, "repeat", repeat_json(all, r));
     if (r->rows)

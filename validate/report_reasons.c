@@ -144,7 +144,8 @@ static void say_places_unknown(const struct lines *l)
     int64_t n = 0;
     for (size_t i = 0; l->r->again && i < l->r->count; i++) {
         const struct result *one = &l->r->results[i];
-        n += one->judged && one->verdict != VERDICT_PASS && !one->why;
+        n += one->judged && one->verdict != VERDICT_PASS && !one->why &&
+             !one->no_o;
     }
     if (n == 0)
         return;
@@ -185,12 +186,18 @@ static void say_notes(const struct lines *l, const struct result *one)
 static void say_coverage(const struct lines *l)
 {
     bool causal = false, rectangle = false, gqa = false;
+    char payloads[256];
     for (size_t i = 0; i < l->r->count; i++) {
         const struct assay_problem *p = &l->r->results[i].problem;
         bool masked = p->mask == ASSAY_MASK_CAUSAL;
         causal |= masked;
         rectangle |= masked && p->nq != p->nk;
         gqa |= p->hq != p->hk && p->hk > 1;
+    }
+    if (report_payload_counts(l->r, payloads, sizeof payloads)) {
+        say_head(l, "note");
+        say(l, payloads);
+        fputc('\n', l->out);
     }
     if (causal && !rectangle) {
         say_head(l, "note");

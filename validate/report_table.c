@@ -286,7 +286,8 @@ static bool print_all(const struct report *r, bool markdown, FILE *out)
     const struct sheet_to to = { out, markdown, NULL };
     char counts[256];
     size_t n;
-    const bool ok = report_results(r, &to) && report_worst(r, &to);
+    const bool ok = report_results(r, &to) && report_worst(r, &to) &&
+                    report_payloads(r, &to);
     const char *const *legend = report_legend(&n);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "%s\n%s", legend[i], markdown ? "\n" : "");

@@ -79,7 +79,7 @@ struct picture; /* validate/picture.h */
 struct quarantine_entry;
 
 /* Room for sentences of three payloads beside what a gate says. */
-enum { RESULT_REASON = 320 + SCALE_BYTES_TEXT };
+enum { RESULT_REASON = 512 + SCALE_BYTES_TEXT };
 
 struct result {
     char *case_name; /* the result's, as heads */
@@ -93,7 +93,9 @@ struct result {
     char notes[256];            /* what does not change the verdict */
     bool judged;                /* gates and distances hold something */
     bool no_lse;                /* but nothing of an LSE: none was delivered */
-    unsigned lacks;             /* of enum sketch_lack: what the set lacks */
+    bool no_o; /* a quantizer's: O and LSE are a perfect kernel's */
+    struct scale_bytes payload[ASSAY_INPUTS]; /* as in its sketch */
+    unsigned lacks; /* of enum sketch_lack: what the set lacks */
     struct gate_result gates[GATES];
     uint32_t *heads_gates; /* [b, hq] bit g: gate g fails there; or NULL */
     int64_t heads, heads_failed;

@@ -41,6 +41,25 @@ static void set_input(struct assay_kernel_tensor *t,
     set_strides(t, tokens, heads, width);
 }
 
+static const struct driver_kernel *kernel_of(const struct run_request *r)
+{
+    return &r->module->kernels[r->kernel];
+}
+
+static struct assay_kernel_payload make_payload(const struct run_request *r,
+                                                enum assay_input input)
+{
+    const struct assay_quantizer *how =
+        assay_recipe_quantizer(r->answer->recipe, input);
+    return (struct assay_kernel_payload){
+        .format = assay_format_get(how->format)->kernel_format,
+        .scale_mode = assay_scale_get(how->scale)->kernel_scale,
+        .token_order = r->answer->recipe->order == ASSAY_TOKENS_FP6P
+                           ? ASSAY_KERNEL_TOKENS_FP6P
+                           : ASSAY_KERNEL_TOKENS_CANONICAL,
+    };
+}
+
 static struct assay_kernel_job make_job(const struct run_request *r)
 {
     const struct assay_problem *p = &r->c->problem;
@@ -66,6 +85,11 @@ static struct assay_kernel_job make_job(const struct run_request *r)
     job.o.format = assay_format_get(recipe->out_format)->kernel_format;
     job.o.scale_mode = ASSAY_KERNEL_SCALE_NONE;
     set_strides(&job.o, p->nq, p->hq, p->dv);
+    if (kernel_of(r)->quantizer) {
+        job.q_out = make_payload(r, ASSAY_INPUT_Q);
+        job.k_out = make_payload(r, ASSAY_INPUT_K);
+        job.v_out = make_payload(r, ASSAY_INPUT_V);
+    }
     return job;
 }
 
@@ -240,9 +264,7 @@ static enum assay_status collect(const struct run_request *r,
         explain_failure(o, result);
     } else {
         *ran = true;
-        st = buffers_collect(b, &r->c->problem,
-                             assay_format_get(r->answer->recipe->out_format),
-                             out, err);
+        st = buffers_collect(b, &r->c->problem, r->answer->recipe, out, err);
         if (o->workspace_bytes > 0 && out->guard_bytes == 0)
             out->guard_where = "beside the workspace";
         out->guard_bytes += o->workspace_bytes;
@@ -260,8 +282,9 @@ enum assay_status run_case(const struct run_request *r, bool *ran,
     struct child_outcome end;
     *ran = false;
     *out = (struct candidate){ 0 };
-    enum assay_status st = buffers_new(r->c, r->answer, r->input, edge_of(r),
-                                       r->number, file, &buffers, err);
+    enum assay_status st =
+        buffers_new(r->c, r->answer, r->input, kernel_of(r)->quantizer,
+                    edge_of(r), r->number, file, &buffers, err);
     if (st != ASSAY_OK ||
         (!task && (st = child_share(sizeof *task, &task, err)) != ASSAY_OK))
         goto out;

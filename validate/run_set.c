@@ -6,6 +6,7 @@
 
 #include "golden/select.h"
 #include "golden/text.h"
+#include "validate/delivered.h"
 #include "validate/explain.h"
 #include "validate/judge.h"
 #include "validate/picture.h"
@@ -84,21 +85,24 @@ static void look_into(const struct loaded *l, const struct candidate *candidate,
     const struct explain_input in = { l->c,      l->answer, l->exact,
                                       candidate, sketch,    r };
     struct assay_error err;
+    if (sketch->no_o) /* its bytes are the cause */
+        return;
     if (r->verdict != VERDICT_PASS && explain(&in, &r->why, &err) != ASSAY_OK)
         text_append(r->notes, sizeof r->notes, "%snot looked into: %s",
                     r->notes[0] ? "; " : "", err.text);
 }
 
 static enum assay_status judge_one(struct run_set *v, const struct loaded *l,
-                                   const struct candidate *candidate,
+                                   struct candidate *candidate,
                                    struct result *r, struct assay_error *err)
 {
     const struct yardstick against = { &l->c->problem, l->answer, l->exact,
                                        l->c };
     struct limit limits[GATES];
     struct sketch sketch;
-    enum assay_status st = sketch_make(&against, candidate, &sketch, err);
-    if (st != ASSAY_OK)
+    enum assay_status st = delivered_answer(l->c, l->answer, candidate, err);
+    if (st != ASSAY_OK ||
+        (st = sketch_make(&against, candidate, &sketch, err)) != ASSAY_OK)
         return st;
     limits_of(&v->o->limits, r, limits);
     st = judge_sketch(&sketch, limits, r, err);

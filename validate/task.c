@@ -115,6 +115,13 @@ static bool place_buffers(struct hand *h, struct task_outcome *o)
     job->v.scale = h->at[BUFFER_V_SCALE];
     job->o.data = h->at[BUFFER_O];
     job->lse = h->at[BUFFER_LSE];
+    job->k_mean = h->at[BUFFER_K_MEAN];
+    struct assay_kernel_payload *const outs[] = { &job->q_out, &job->k_out,
+                                                  &job->v_out };
+    for (int i = 0; i < 3; i++) {
+        outs[i]->codes = h->at[BUFFER_Q_CODES + i];
+        outs[i]->scales = h->at[BUFFER_Q_SCALES + i];
+    }
     job->stream = d->stream;
     memcpy(o->at, h->at, sizeof o->at);
     o->workspace_at = job->workspace;

@@ -76,6 +76,10 @@ enum assay_kernel_input {
        the mean took off it. Where the recipe folds softmax_scale * log2(e)
        into q (scale_in_q of `assay list recipes`), S = ln 2 * q . k */
     ASSAY_KERNEL_PACKED = 2,
+    /* no input: beside RAW it says that the kernel is a quantizer, which makes
+       codes and scales of captured q, k and v, to the bit as the recipe says;
+       o and lse are NULL then. Its softmax_form may be "": any */
+    ASSAY_KERNEL_QUANTIZER = 256,
 };
 
 enum assay_kernel_mask {
@@ -95,6 +99,23 @@ struct assay_kernel_tensor {
     int64_t stride[4];
 };
 
+/* In which order 32 tokens of v share a scale; see SCALE_E8M0_PER_1X32. */
+enum assay_kernel_token_order {
+    ASSAY_KERNEL_TOKENS_CANONICAL = 0, /* token t in block t / 32 */
+    ASSAY_KERNEL_TOKENS_FP6P = 1,      /* 2 * (t / 64) + (t / 4) % 2 */
+};
+
+/* What a quantizer makes of one operand: codes [batch, token, head, channel]
+ * and scales as scale_mode says, both contiguous. */
+struct assay_kernel_payload {
+    void *codes;
+    void *scales;        /* NULL with SCALE_NONE */
+    int32_t format;      /* enum assay_kernel_format */
+    int32_t scale_mode;  /* enum assay_kernel_scale */
+    int32_t token_order; /* enum assay_kernel_token_order, of v */
+    int32_t reserved;
+};
+
 /* One attention problem. With kv = h / (heads_q / heads_kv):
  *   S[i,j] = softmax_scale * q[b,i,h,:] . k[b,j,kv,:]
  *   O[b,i,h,:] = sum over visible j of softmax_j(S[i,:]) * v[b,j,kv,:]
@@ -111,10 +132,17 @@ struct assay_kernel_job {
     double softmax_scale;
     struct assay_kernel_tensor q, k, v, o;
     float *lse; /* [batch, heads_q, seqlen_q], contiguous, natural log; never
-                   NULL in launch */
+                   NULL in the launch of an attention kernel */
     void *workspace; /* 256-byte aligned, contents undefined */
     size_t workspace_bytes;
     void *stream; /* hipStream_t or cudaStream_t; NULL on the host */
+
+    /* Of a quantizer, all zero in other jobs; a job whose size ends before
+     * them is of a validator that knows no quantizers. */
+    struct assay_kernel_payload q_out, k_out, v_out;
+    /* Where the recipe smooths: the mean that is taken off k, [batch,
+     * heads_kv, head_dim_qk]; NULL: nothing is. */
+    const float *k_mean;
 };
 
 /* One row of a module's table. All strings are static. */
