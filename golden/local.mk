@@ -31,7 +31,8 @@ golden_libgolden_la_SOURCES = \
 	golden/recipe_file.h golden/run_array.def golden/run_beyond.def \
 	golden/run_count.def golden/run_fact.def golden/run_file.h \
 	golden/run_file_read.c golden/run_file_write.c golden/run_json.c \
-	golden/run_json.h golden/run_layout.c golden/run_layout.h \
+	golden/run_json.h golden/run_layout.c golden/run_layout.h golden/file_hash.c golden/file_hash.h \
+	golden/run_parts.c golden/run_parts.h \
 	golden/run_payload.c golden/run_row.def golden/run_steps.def \
 	golden/safetensors.c golden/safetensors.h \
 	golden/safetensors_dtype.def golden/safetensors_header.c \

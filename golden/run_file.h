@@ -49,10 +49,6 @@ enum assay_status run_file_create(const char *path, const char *command,
 enum assay_status run_file_add(struct run_file_writer *w,
                                const struct run_result *r,
                                struct assay_error *err);
-/* What became known of the module since the record was begun. */
-enum assay_status run_file_tell_module(struct run_file_writer *w,
-                                       const char *build, const char *device,
-                                       struct assay_error *err);
 /* Ends the writer either way. */
 enum assay_status run_file_commit(struct run_file_writer *w,
                                   struct assay_error *err);

@@ -237,18 +237,6 @@ enum assay_status run_file_add(struct run_file_writer *w,
                           : assay_fail_in(err, st, "case %s", r->case_name);
 }
 
-enum assay_status run_file_tell_module(struct run_file_writer *w,
-                                       const char *build, const char *device,
-                                       struct assay_error *err)
-{
-    const char *path = w->stored.file.final;
-    enum assay_status st =
-        h5_replace_text(path, w->stored.members, "module_build", build, err);
-    return st == ASSAY_OK ? h5_replace_text(path, w->stored.members,
-                                            "module_device", device, err)
-                          : st;
-}
-
 enum assay_status run_file_commit(struct run_file_writer *w,
                                   struct assay_error *err)
 {

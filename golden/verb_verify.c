@@ -448,7 +448,7 @@ int verb_verify(int argc, char **argv)
     struct verify v = { .o = &o };
     size_t wrong = 0;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    if (stored_kind_of(o.file) == STORED_RUN)
+    if (run_file_is(o.file))
         return verify_run(o.file);
     if (assay_set_open_unchecked(o.file, &v.set, &err) != ASSAY_OK)
         return verb_fail("verify", &err);

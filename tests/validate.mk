@@ -31,7 +31,8 @@ program_tests = \
 	tests/recipes.test \
 	tests/shapes.test tests/limits.test tests/record.test \
 	tests/report.test tests/explain.test tests/examples.test \
-	tests/torch.test tests/outputs.test tests/import.test tests/torture.test
+	tests/torch.test tests/outputs.test tests/import.test tests/torture.test \
+	tests/resume.test tests/jobs.test
 TESTS += $(program_tests)
 EXTRA_DIST += \
 	$(program_tests) tests/packed_module.c tests/escape_module.c \

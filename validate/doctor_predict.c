@@ -343,11 +343,10 @@ static struct guess guess_scaled(const struct doctor_input *in,
         return (struct guess){ NAN, 0 };
     if (by != scores->folded_by) {
         scores->folded_by = by;
-        scores->folded_lse =
-            doctor_score_folded(in, by * in->p->softmax_scale, f->keys, scores,
-                                scores->work)
-                ? assay_logsumexp(f->keys, scores->work)
-                : NAN;
+        scores->folded_lse = doctor_score_folded(in, by * in->p->softmax_scale,
+                                                 f->keys, scores, scores->work)
+                                 ? assay_logsumexp(f->keys, scores->work)
+                                 : NAN;
     }
     g.value = scores->folded_lse + shift;
     return g;

@@ -44,6 +44,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/prove.h validate/prove_html.c validate/prove_limits.c \
 	validate/prove_report.c validate/prove_report.h \
 	validate/quarantine.c validate/quarantine.h validate/record.c \
+	validate/jobs.c validate/jobs.h validate/record_write.c validate/record_write.h \
 	validate/record.h validate/report.c validate/report.def \
 	validate/report.h validate/report_csv.c validate/report_draw.c \
 	validate/report_draw.h validate/report_explain.c \

@@ -2,75 +2,12 @@
 #include "validate/record.h"
 #include "validate/picture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "golden/select.h"
 #include "validate/judge.h"
-
-/* ---- writing ---- */
-
-enum assay_status record_begin(const char *path, const struct report *report,
-                               struct run_file_writer **out,
-                               struct assay_error *err)
-{
-    const struct limits *limits = report->limits;
-    char *limits_command = NULL, repeat[24];
-    enum assay_status st = limits_command_text(limits, &limits_command, err);
-    snprintf(repeat, sizeof repeat, "%ld", report->runs);
-    const struct run_facts facts = {
-        .set = report->set_path,
-        .set_content_hash = report->set_hash,
-        .set_command = report->run.set_command,
-        .module = report->module->path,
-        .module_name = report->module->name,
-        .module_build = report->module->build,
-        .module_device = report->module->where,
-        .driver = driver_get(report->driver)->name,
-        .driver_option = report->driver_option,
-        .layout_option = report->layout_option,
-        .device_option = report->device_option,
-        .timeout_option = report->timeout_option,
-        .quarantine_option = report->quarantine_option,
-        .repeat = repeat,
-        .limits_set = limits->set.text,
-        .limits_file = limits->file.text,
-        .limits_file_name = limits->path,
-        .limits_command = limits_command,
-    };
-    *out = NULL;
-    if (st == ASSAY_OK)
-        st = run_file_create(path,
-                             report->run.command ? report->run.command : "",
-                             &facts, out, err);
-    free(limits_command);
-    return st;
-}
-
-enum assay_status record_add(struct run_file_writer *w, const struct result *r,
-                             const struct sketch *sketch,
-                             struct assay_error *err)
-{
-    struct run_result one = {
-        .case_name = r->case_name,
-        .kernel = r->kernel,
-        .input = r->input,
-        .verdict = verdict_get(r->verdict)->name,
-        .reason = r->reason,
-        .notes = r->notes,
-        .recipe = r->recipe,
-        .problem = r->problem,
-        .seconds = r->seconds,
-        .ran = sketch != NULL,
-        .why = r->why,
-    };
-    if (sketch)
-        one.sketch = *sketch;
-    if (r->known)
-        one.known = (struct run_known){ r->known->tracker, r->known->reason,
-                                        r->known->date, r->known->verdict };
-    return run_file_add(w, &one, err);
-}
 
 /* ---- judging again ---- */
 
@@ -147,6 +84,16 @@ static enum assay_status find_known(const struct run_result *from,
     return st;
 }
 
+void record_say_unfinished(const char *verb, const struct run_file *run)
+{
+    const char *many = run_file_facts(run)->unfinished;
+    if (many)
+        fprintf(stderr,
+                "assay %s: %s: its run did not end, these are the results so "
+                "far; `assay validate ... --resume` goes on with it\n",
+                verb, run_file_path(run));
+}
+
 enum assay_status record_judge(const struct run_file *run, size_t i,
                                const struct limits *limits,
                                const struct quarantine *quarantine,
@@ -204,6 +151,7 @@ enum assay_status record_report(const struct run_file *run,
                             .device_option = facts->device_option,
                             .timeout_option = facts->timeout_option,
                             .quarantine_option = facts->quarantine_option,
+                            .memory_limit_option = facts->memory_limit_option,
                             .limits = limits,
                             .runs = facts->repeat ? atol(facts->repeat) : 1,
                             .again = true,

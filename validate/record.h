@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between results and run records: what validate keeps, and what the verbs that
- * need no kernel make of it.
+ * From run records to results, for the verbs that need no kernel;
+ * record_write.h is the other way.
  */
 #ifndef ASSAY_RECORD_H
 #define ASSAY_RECORD_H
@@ -13,15 +13,8 @@
 #include "validate/quarantine.h"
 #include "validate/report.h"
 
-/* Begins the record of the run that a report is about. */
-enum assay_status record_begin(const char *path, const struct report *report,
-                               struct run_file_writer **out,
-                               struct assay_error *err);
-
-/* Adds a result; sketch NULL: there was nothing to judge. */
-enum assay_status record_add(struct run_file_writer *w, const struct result *r,
-                             const struct sketch *sketch,
-                             struct assay_error *err);
+/* Says on stderr that a record has what there is of a run that did not end. */
+void record_say_unfinished(const char *verb, const struct run_file *run);
 
 /* What of a verdict a record says, or ASSAY_FORMAT. */
 enum assay_status record_verdict(const struct run_result *from,

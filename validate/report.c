@@ -241,6 +241,10 @@ size_t report_repeat(const struct report *r, const struct result *one,
         argv[n++] = "--timeout";
         argv[n++] = r->timeout_option;
     }
+    if (r->memory_limit_option) {
+        argv[n++] = "--memory-limit";
+        argv[n++] = r->memory_limit_option;
+    }
     return repeat_limits(r, out, n);
 }
 

@@ -29,13 +29,18 @@ struct report {
     const char *verb; /* "validate" or "judge", for a page's title */
     const char *set_path, *set_hash;
     enum driver_kind driver;
-    const char *driver_option;     /* as given; NULL: the built-in module */
-    const char *layout_option;     /* as given, or NULL */
-    const char *device_option;     /* as given, or NULL */
-    const char *timeout_option;    /* the same */
-    const char *quarantine_option; /* the same */
-    const struct limits *limits;   /* or NULL: what --limit and --limits say */
-    long runs;                     /* of each kernel on each case */
+    const char *driver_option;       /* as given; NULL: the built-in module */
+    const char *layout_option;       /* as given, or NULL */
+    const char *device_option;       /* as given, or NULL */
+    const char *timeout_option;      /* the same */
+    const char *quarantine_option;   /* the same */
+    const char *memory_limit_option; /* the same */
+    struct {
+        const char *cases, *recipe, *kernel, *input; /* as given, or NULL */
+    } selected;
+    bool skip_crashed;
+    const struct limits *limits; /* or NULL: what --limit and --limits say */
+    long runs;                   /* of each kernel on each case */
     bool again; /* results of a record, judged anew: no kernel ran */
     const struct driver_info *module;
     const struct result *results;
@@ -73,7 +78,7 @@ const char *report_gate_limit_from(const struct result *one, enum gate gate);
 
 /* The command line that runs one result again. */
 struct repeat {
-    const char *argv[26 + 2 * GATES]; /* of the report, the result, and these */
+    const char *argv[28 + 2 * GATES]; /* of the report, the result, and these */
     char case_name[1024], kernel[160], driver[16], runs[24],
         limits[GATES][LIMITS_WORD];
 };

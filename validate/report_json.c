@@ -111,12 +111,14 @@ static json_t *result_json(const struct report *all, const struct result *r)
     json_object_set_new(out, "gates", gates_json(r));
     if (r->judged) {
         const bool exact = !(r->lacks & SKETCH_LACKS_EXACT);
-        json_object_set_new(distances, "build", json_distance(&r->build, !r->no_lse));
+        json_object_set_new(distances, "build",
+                            json_distance(&r->build, !r->no_lse));
         json_object_set_new(distances, "recipe",
                             exact ? json_distance(&r->recipe_distance, true)
                                   : json_null());
         json_object_set_new(distances, "total",
-                            exact ? json_distance(&r->total, !r->no_lse) : json_null());
+                            exact ? json_distance(&r->total, !r->no_lse)
+                                  : json_null());
     }
     json_object_set_new(out, "distances", distances);
     json_object_set_new(out, "payloads",

@@ -10,7 +10,6 @@
 #include "validate/explain.h"
 #include "validate/judge.h"
 #include "validate/picture.h"
-#include "validate/record.h"
 
 static enum assay_status new_result(struct run_set *v,
                                     const struct assay_case *c,
@@ -42,9 +41,9 @@ static void finish(struct run_set *v, struct result *r,
                    const struct sketch *sketch)
 {
     r->known = quarantine_find(v->quarantine, r);
-    if (v->record &&
-        record_add(v->record, r, sketch, &v->no_record) != ASSAY_OK) {
-        run_file_abandon(v->record);
+    if (v->record && record_add(v->record, (size_t)(r - v->results), r, sketch,
+                                &v->no_record) != ASSAY_OK) {
+        record_abandon(v->record);
         v->record = NULL;
     }
 }
@@ -63,12 +62,13 @@ static enum assay_status run_repeatedly(struct run_set *v,
                                         struct result *r,
                                         struct assay_error *err)
 {
-    run->number = v->runs++;
+    /* of its place in the run, whoever runs it and when */
+    run->number = (unsigned)((r - v->results) * v->o->runs);
     enum assay_status st = v->driver->run(v->driver, run, ran, first, r, err);
     first->runs = 1;
     while (st == ASSAY_OK && *ran && first->runs < v->o->runs) {
         struct candidate next;
-        run->number = v->runs++;
+        run->number++;
         run->at_start = first->runs % 2;
         st = v->driver->run(v->driver, run, ran, &next, r, err);
         if (st == ASSAY_OK && *ran)
@@ -121,35 +121,15 @@ static enum assay_status judge_one(struct run_set *v, const struct loaded *l,
 }
 
 /* One kernel on one case with one kind of input. */
-static enum assay_status run_one(struct run_set *v, const struct loaded *l,
-                                 size_t kernel, unsigned input,
-                                 struct assay_error *err)
+static enum assay_status run_kernel(struct run_set *v, const struct loaded *l,
+                                    size_t kernel, unsigned input,
+                                    struct result *r, struct assay_error *err)
 {
-    const struct driver_kernel *k = &v->driver->info->kernels[kernel];
-    const struct assay_recipe *recipe = l->answer->recipe;
-    const char *form = assay_softmax_get(recipe->softmax)->name;
     struct candidate candidate;
-    struct result *r;
     bool ran;
-    enum assay_status st = new_result(v, l->c, recipe, &r, err);
-    if (st != ASSAY_OK)
-        return st;
-    memcpy(r->kernel, k->name, sizeof r->kernel);
-    r->input = driver_input_name(input);
-    r->verdict = VERDICT_NOT_RUN;
-    if (k->softmax_form[0] && strcmp(k->softmax_form, form) != 0) {
-        snprintf(r->reason, sizeof r->reason,
-                 "the kernel's softmax form is %.31s, the set's answers are "
-                 "for %s",
-                 k->softmax_form, form);
-        finish(v, r, NULL);
-        return ASSAY_OK;
-    }
-    int64_t total = v->cases * v->runs_per_case;
-    progress_step(&v->progress, v->runs < total ? v->runs : total, total);
     struct driver_run run = { kernel,          input, l->c, l->answer,
                               v->o->timeout_s, 0,     false };
-    st = run_repeatedly(v, &run, &ran, &candidate, r, err);
+    enum assay_status st = run_repeatedly(v, &run, &ran, &candidate, r, err);
     if (st == ASSAY_OK && ran)
         st = judge_one(v, l, &candidate, r, err);
     else if (st == ASSAY_OK)
@@ -158,12 +138,96 @@ static enum assay_status run_one(struct run_set *v, const struct loaded *l,
     return st;
 }
 
+/* The same, unless a worker or a run that did not end has done it. */
+static enum assay_status take_or_run(struct run_set *v, const struct loaded *l,
+                                     size_t kernel, unsigned input,
+                                     struct result *r, struct assay_error *err)
+{
+    const size_t at = (size_t)(r - v->results);
+    const enum record_keep keep = v->o->rows ? KEEP_ROWS
+                                  : report_format_has_pictures(v->o->format)
+                                      ? KEEP_PICTURE
+                                      : KEEP_NOTHING;
+    bool taken;
+    jobs_wait(v->jobs, at);
+    enum assay_status st = record_take(v->record, at, &v->o->limits,
+                                       v->quarantine, keep, r, &taken, err);
+    return st == ASSAY_OK && !taken ? run_kernel(v, l, kernel, input, r, err)
+                                    : st;
+}
+
+/* A worker's share; what it keeps is in the record. */
+static enum assay_status run_claimed(struct run_set *v, const struct loaded *l,
+                                     size_t kernel, unsigned input,
+                                     struct result *r, struct assay_error *err)
+{
+    const size_t at = (size_t)(r - v->results);
+    if (record_has(v->record, at) || !jobs_claim(v->jobs, at))
+        return ASSAY_OK;
+    enum assay_status st = run_kernel(v, l, kernel, input, r, err);
+    if (st == ASSAY_OK && v->record)
+        jobs_done(v->jobs, at);
+    return st;
+}
+
+/* A kernel that crashed or hung may do so on every case. */
+static void note_crash(struct run_set *v, size_t kernel, const struct result *r)
+{
+    if (v->o->skip_crashed && !v->crashed[kernel] &&
+        (r->verdict == VERDICT_CRASH || r->verdict == VERDICT_HANG))
+        v->crashed[kernel] = assay_set_case_name(v->set, v->case_index);
+}
+
+/* Why a kernel is not even tried; or "". */
+static void say_not_run(const struct run_set *v, const struct loaded *l,
+                        size_t kernel, char *reason, size_t size)
+{
+    const struct driver_kernel *k = &v->driver->info->kernels[kernel];
+    const char *form = assay_softmax_get(l->answer->recipe->softmax)->name;
+    reason[0] = '\0';
+    if (k->softmax_form[0] && strcmp(k->softmax_form, form) != 0)
+        text_print(reason, size,
+                   "the kernel's softmax form is %.31s, the set's answers are "
+                   "for %s",
+                   k->softmax_form, form);
+    else if (v->crashed[kernel])
+        text_print(reason, size, "it crashed or hung on case %.200s",
+                   v->crashed[kernel]);
+}
+
+/* One kernel on one case with one kind of input. */
+static enum assay_status run_one(struct run_set *v, const struct loaded *l,
+                                 size_t kernel, unsigned input,
+                                 struct assay_error *err)
+{
+    const int64_t total = v->cases * v->runs_per_case, at = (int64_t)v->count;
+    struct result *r;
+    enum assay_status st = new_result(v, l->c, l->answer->recipe, &r, err);
+    if (st != ASSAY_OK)
+        return st;
+    memcpy(r->kernel, v->driver->info->kernels[kernel].name, sizeof r->kernel);
+    r->input = driver_input_name(input);
+    r->verdict = VERDICT_NOT_RUN;
+    say_not_run(v, l, kernel, r->reason, sizeof r->reason);
+    if (r->reason[0]) {
+        if (!v->is_worker)
+            finish(v, r, NULL);
+        return ASSAY_OK;
+    }
+    if (!v->is_worker)
+        progress_step(&v->progress, at < total ? at : total, total);
+    st = v->is_worker ? run_claimed(v, l, kernel, input, r, err)
+                      : take_or_run(v, l, kernel, input, r, err);
+    note_crash(v, kernel, r);
+    return st;
+}
+
 /* Results that no report knows yet. */
 static void tell(struct run_set *v)
 {
     v->report->results = v->results;
     v->report->count = v->count;
-    while (v->told < v->count)
+    while (!v->is_worker && v->told < v->count)
         report_file_one(v->file, v->report, &v->results[v->told++]);
 }
 
@@ -206,7 +270,8 @@ static enum assay_status run_recipe(struct run_set *v, const struct loaded *l,
         (st = new_result(v, l->c, recipe, &r, err)) == ASSAY_OK) {
         r->verdict = VERDICT_UNSUPPORTED;
         say_no_kernel(v, r->reason, sizeof r->reason);
-        finish(v, r, NULL);
+        if (!v->is_worker)
+            finish(v, r, NULL);
         tell(v);
     }
     return st;
@@ -242,6 +307,7 @@ static enum assay_status run_case_of_set(struct run_set *v, size_t i,
 {
     struct assay_case c;
     struct assay_exact exact = { 0 };
+    v->case_index = i;
     const bool has_exact = assay_set_has_exact(v->set, i);
     enum assay_status st = assay_set_read_case(v->set, i, &c, err);
     if (st != ASSAY_OK)
@@ -288,15 +354,38 @@ static void count_runs(struct run_set *v)
                 __builtin_popcount(info->kernels[k].inputs & v->o->inputs);
 }
 
+static enum assay_status run_cases(struct run_set *v, struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < assay_set_count(v->set); i++)
+        if (select_has(v->o->cases, assay_set_case_name(v->set, i)))
+            st = run_case_of_set(v, i, err);
+    return st;
+}
+
+/* What goes wrong here does so in the maker too, which tells. */
+static void work(void *context)
+{
+    struct run_set *v = context;
+    struct assay_error ignored;
+    v->is_worker = true;
+    run_cases(v, &ignored);
+}
+
 enum assay_status run_set(struct run_set *v, struct assay_error *err)
 {
     enum assay_status st = ASSAY_OK;
     count_runs(v);
+    if (v->o->jobs > 1 && v->record)
+        st = jobs_begin(v->o->jobs, work, v, &v->jobs, err);
+    if (st != ASSAY_OK)
+        return st;
     progress_begin(&v->progress, v->driver->info->name);
-    for (size_t i = 0; st == ASSAY_OK && i < assay_set_count(v->set); i++)
-        if (select_has(v->o->cases, assay_set_case_name(v->set, i)))
-            st = run_case_of_set(v, i, err);
+    st = run_cases(v, err);
     progress_end(&v->progress);
+    jobs_end(v->jobs);
+    v->jobs = NULL;
+    record_tell_module(v->record, v->driver->info);
     return st;
 }
 

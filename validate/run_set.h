@@ -6,9 +6,10 @@
 #ifndef ASSAY_RUN_SET_H
 #define ASSAY_RUN_SET_H
 
-#include "golden/run_file.h"
 #include "golden/term.h"
+#include "validate/jobs.h"
 #include "validate/quarantine.h"
+#include "validate/record_write.h"
 #include "validate/validate_options.h"
 
 /* All but what came of it is the caller's. */
@@ -19,13 +20,15 @@ struct run_set {
     const struct quarantine *quarantine;
     struct report *report; /* has the results that were told */
     struct report_file *file;
-    struct run_file_writer *record; /* or NULL; abandoned where it cannot be
-                                       written */
-    struct assay_error no_record;   /* why it was, or ASSAY_OK */
+    struct record_writer *record; /* or NULL; abandoned where it cannot be
+                                     written */
+    struct assay_error no_record; /* why it was, or ASSAY_OK */
     /* what came of it */
+    struct jobs *jobs;                       /* or NULL */
+    bool is_worker;                          /* of them */
+    const char *crashed[DRIVER_MAX_KERNELS]; /* the case; or NULL */
     struct result *results;
-    size_t count, space, told;
-    unsigned runs;
+    size_t count, space, told, case_index;
     struct progress progress;
     int64_t cases;
     int64_t runs_per_case; /* as far as the driver tells */

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "golden/verb.h"
+#include "golden/run_parts.h"
+#include "validate/jobs.h"
 #include "validate/memory_limit.h"
 
 enum {
@@ -20,6 +22,9 @@ enum {
     KEY_TIMEOUT,
     KEY_MEMORY_LIMIT,
     KEY_REPEAT,
+    KEY_JOBS,
+    KEY_RESUME,
+    KEY_SKIP_CRASHED,
     KEY_QUARANTINE,
     KEY_FORMAT,
     KEY_ROWS
@@ -53,6 +58,17 @@ static const struct argp_option keys[] = {
       0 },
     { "repeat", KEY_REPEAT, "N", 0,
       "run each kernel N times; all runs must leave the same bits", 0 },
+    { "jobs", KEY_JOBS, "N", 0,
+      "run N kernels of a module for the host at a time; results come in the "
+      "same order, times are those of a busy machine; default 1",
+      0 },
+    { "resume", KEY_RESUME, NULL, 0,
+      "with -o RUN.h5: go on with a run that did not end, from what it left in "
+      "RUN.h5" RUN_PARTS_SUFFIX ", a folder that judge, compare and show read "
+      "too",
+      0 },
+    { "skip-crashed", KEY_SKIP_CRASHED, NULL, 0,
+      "once a kernel has crashed or hung, do not run it on other cases", 0 },
     { "quarantine", KEY_QUARANTINE, "FILE", 0,
       "known failures with links to their trackers, JSON; they do not make the "
       "run fail, and a pass of one is told",
@@ -99,6 +115,8 @@ static void check_saved(struct argp_state *state,
                              : o->timeout      ? "timeout"
                              : o->device       ? "device"
                              : o->memory_limit ? "memory-limit"
+                             : o->skip_crashed ? "skip-crashed"
+                             : o->jobs > 1     ? "jobs"
                                                : NULL;
     if (saved && of_kernels)
         argp_error(state,
@@ -107,6 +125,11 @@ static void check_saved(struct argp_state *state,
                    of_kernels);
     if (!saved && o->layout)
         argp_error(state, "--layout is for --outputs");
+    if (o->resume && !o->record)
+        argp_error(state, "--resume needs the record's name, -o RUN.h5");
+    if (o->jobs > 1 && (o->driver != DRIVER_MODULE ||
+                        (o->device && strcmp(o->device, "host") != 0)))
+        argp_error(state, "--jobs is for modules for the host");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -124,6 +147,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CASE: o->cases = arg; break;
     case KEY_KERNEL: o->kernel = arg; break;
     case KEY_INPUT:
+        o->input = arg;
         o->inputs = 1u << verb_word(state, "--input", arg, inputs, 3);
         break;
     case KEY_TIMEOUT:
@@ -133,11 +157,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--timeout takes more than 0 seconds");
         break;
     case KEY_MEMORY_LIMIT:
+        o->memory_limit_text = arg;
         o->memory_limit = memory_limit_parse(state, arg);
         break;
     case KEY_REPEAT:
         o->runs = verb_integer(state, "--repeat", arg, 1, 1000000);
         break;
+    case KEY_JOBS:
+        o->jobs = (int)verb_integer(state, "--jobs", arg, 1, JOBS_MAX);
+        break;
+    case KEY_RESUME: o->resume = true; break;
+    case KEY_SKIP_CRASHED: o->skip_crashed = true; break;
     case KEY_QUARANTINE: o->quarantine = arg; break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->limits; break;
     case KEY_FORMAT: o->format = report_format_parse(state, arg); break;
@@ -183,7 +213,8 @@ const struct argp validate_argp = {
     "--format json -o run.json\n"
     "  assay validate heads.h5 --exec 'python3 run.py {in} {out}'\n"
     "  assay validate heads.h5 --outputs made_elsewhere.safetensors\n"
-    "  assay validate heads.h5 -o run.h5",
+    "  assay validate heads.h5 -o run.h5\n"
+    "  assay validate heads.h5 -o run.h5 --resume",
     children,
     NULL,
     NULL
@@ -194,5 +225,6 @@ struct validate_options validate_options_default(void)
     return (struct validate_options){ .inputs = DRIVER_INPUTS,
                                       .timeout_s = 120,
                                       .format = report_format_get(0),
-                                      .runs = 1 };
+                                      .runs = 1,
+                                      .jobs = 1 };
 }

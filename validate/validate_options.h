@@ -28,6 +28,9 @@ struct validate_options {
     const char *quarantine;
     long runs; /* of each kernel on each case */
     bool rows;
+    const char *memory_limit_text, *input; /* as given, or NULL */
+    bool resume, skip_crashed;
+    int jobs; /* workers; 1: none */
 };
 
 /* Its input is struct validate_options, filled with the defaults. */

@@ -106,8 +106,11 @@ static enum assay_status compare(const struct options *o, int *code,
     if ((st = temp_file_check_inputs(o->out, o->files, 2, err)) == ASSAY_OK &&
         (st = run_file_open(o->files[0], &a, err)) == ASSAY_OK &&
         (st = run_file_open(o->files[1], &b, err)) == ASSAY_OK &&
-        (st = compare_runs(a, b, &o->compare, &c, err)) == ASSAY_OK)
+        (st = compare_runs(a, b, &o->compare, &c, err)) == ASSAY_OK) {
+        record_say_unfinished("compare", a);
+        record_say_unfinished("compare", b);
         st = temp_file_print(o->out, compare_print, &report, err);
+    }
     if (st == ASSAY_OK && !o->compare.ignore_kernel && compared_nothing(&c))
         fputs("no result of one run has its like in the other; "
               "--ignore-kernel compares kernels of other names\n",

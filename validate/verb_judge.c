@@ -174,6 +174,7 @@ static enum assay_status judge_run(struct judging_run *j, int *code,
         (st = record_select(&o->selection, lists, 1, err)) != ASSAY_OK ||
         (st = judge_all(j, err)) != ASSAY_OK)
         return st;
+    record_say_unfinished("judge", j->run);
     return write_report(j, code, err);
 }
 

@@ -2,12 +2,13 @@
  *
  * assay validate: candidates of a driver against a golden set.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "golden/temp_file.h"
+#include "golden/temp_folder.h"
 #include "golden/verb.h"
-#include "validate/record.h"
 #include "validate/run_set.h"
 
 struct validate {
@@ -18,6 +19,7 @@ struct validate {
     struct report_file file;
     struct quarantine quarantine;
     struct run_set run;
+    struct temp_folder room; /* for what workers leave, where need be */
 };
 
 /* An output must not replace what is read. */
@@ -32,27 +34,33 @@ static enum assay_status check_outputs(const struct validate *v,
                           : st;
 }
 
+/* Workers leave their results in a record; where none is asked for, in one that
+ * goes with its folder. */
 static enum assay_status begin_record(struct validate *v,
                                       struct assay_error *err)
 {
-    return v->o.record
-               ? record_begin(v->o.record, &v->report, &v->run.record, err)
-               : ASSAY_OK;
+    char path[PATH_MAX];
+    if (v->o.record)
+        return record_begin(v->o.record, &v->report, v->o.resume,
+                            &v->run.record, err);
+    if (v->o.jobs == 1)
+        return ASSAY_OK;
+    enum assay_status st = temp_folder_new(&v->room, err);
+    if (st != ASSAY_OK)
+        return st;
+    snprintf(path, sizeof path, "%s/run.h5", v->room.path);
+    return record_begin(path, &v->report, false, &v->run.record, err);
 }
 
-/* A program tells where it ran when it has run. */
 static void end_record(struct validate *v)
 {
-    const struct driver_info *info = v->driver.info;
-    struct run_file_writer *w = v->run.record;
+    struct record_writer *w = v->run.record;
     v->run.record = NULL;
-    if (!w)
-        return;
-    if (run_file_tell_module(w, info->build, info->where, &v->run.no_record) ==
-        ASSAY_OK)
-        run_file_commit(w, &v->run.no_record);
+    if (w && v->o.record)
+        record_end(w, v->run.count, &v->run.no_record);
     else
-        run_file_abandon(w);
+        record_abandon(w);
+    temp_folder_remove(&v->room);
 }
 
 static enum assay_status begin_report(struct validate *v,
@@ -67,6 +75,10 @@ static enum assay_status begin_report(struct validate *v,
                                  .device_option = v->o.device,
                                  .timeout_option = v->o.timeout,
                                  .quarantine_option = v->o.quarantine,
+                                 .memory_limit_option = v->o.memory_limit_text,
+                                 .selected = { v->o.cases, v->o.recipe,
+                                               v->o.kernel, v->o.input },
+                                 .skip_crashed = v->o.skip_crashed,
                                  .limits = &v->o.limits,
                                  .runs = v->o.runs,
                                  .module = v->driver.info };
@@ -154,7 +166,8 @@ int verb_validate(int argc, char **argv)
     report_run_free(&v.report);
     free(v.command);
     run_set_free(&v.run);
-    run_file_abandon(v.run.record);
+    record_abandon(v.run.record);
+    temp_folder_remove(&v.room);
     limits_free(&v.o.limits);
     quarantine_free(&v.quarantine);
     driver_close(&v.driver);
