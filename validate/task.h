@@ -41,8 +41,9 @@ struct task {
     size_t kernel;
     char kernel_name[64];
     enum assay_kernel_device device;
-    int index;                   /* of the device */
-    struct assay_kernel_job job; /* without pointers */
+    int index;                    /* of the device */
+    unsigned char workspace_byte; /* what a workspace is full of */
+    struct assay_kernel_job job;  /* without pointers */
     struct buffers buffers;
     struct task_outcome outcome;
 };
