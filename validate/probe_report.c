@@ -63,7 +63,7 @@ static bool print_sheet(const struct probe_report *r, bool markdown)
         sheet_cell(&s, "%s", probe_outcome_name(f->outcome));
         sheet_colour(&s, colour_of(f->outcome));
         sheet_cell(&s, "%" PRId64, f->runs);
-        sheet_cell(&s, "%" PRId64, f->outputs);
+        sheet_cell(&s, f->outputs ? "%" PRId64 : "-", f->outputs);
         sheet_cell(&s, "%s", f->text[0] ? f->text : "-");
     }
     const bool ok = sheet_end(&s);

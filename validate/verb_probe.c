@@ -288,7 +288,8 @@ static enum assay_status probe(struct probing *v, int *code,
 {
     const struct options *o = v->o;
     enum assay_status st;
-    if ((st = select_names(o->probe, &probe_names, err)) != ASSAY_OK ||
+    if ((o->probe &&
+         (st = select_names(o->probe, &probe_names, err)) != ASSAY_OK) ||
         (st = assay_set_open(o->file, &v->set, err)) != ASSAY_OK ||
         (st = driver_open(DRIVER_MODULE, o->module, o->device, o->timeout_s,
                           &v->driver, err)) != ASSAY_OK ||
