@@ -44,6 +44,10 @@ struct driver_info {
     struct driver_kernel kernels[DRIVER_MAX_KERNELS];
 };
 
+/* Where a kernel of a module runs: as in validate, or in a child that stays for
+ * the runs that follow, begun anew or the one of the run before. */
+enum driver_process { DRIVER_OWN_CHILD, DRIVER_NEW_CHILD, DRIVER_SAME_CHILD };
+
 struct driver_run {
     size_t kernel;  /* index */
     unsigned input; /* one bit */
@@ -53,6 +57,9 @@ struct driver_run {
     unsigned number; /* of the run; picks the poison */
     bool at_start;   /* inputs lie against the beginning of their memory, not
                         against its end, where the device can do that */
+    enum driver_process process;
+    unsigned char workspace_flip; /* bits by which a workspace differs from the
+                                     poison of others */
 };
 
 /* The set that a driver is opened for, and what was said on the command line

@@ -60,8 +60,8 @@ static const struct assay_kernel *find_kernel(struct hand *h, struct task *t)
     return NULL;
 }
 
-/* Between guards, and full of the same NaN: its contents are undefined. */
-static bool place_workspace(struct hand *h)
+/* Between guards; its contents are undefined, and so are ours. */
+static bool place_workspace(struct hand *h, unsigned char contents)
 {
     struct device *d = &h->device;
     const size_t n = h->job.workspace_bytes;
@@ -78,7 +78,8 @@ static bool place_workspace(struct hand *h)
         !d->calls->fill(d, h->workspace, GUARD_BYTE, h->workspace_bytes))
         return false;
     h->job.workspace = (char *)h->workspace + GUARD_BYTES;
-    return true;
+    return contents == GUARD_BYTE ||
+           d->calls->fill(d, h->job.workspace, contents, n);
 }
 
 static bool check_workspace(struct hand *h, struct task_outcome *o)
@@ -100,12 +101,13 @@ static bool check_workspace(struct hand *h, struct task_outcome *o)
 
 /* Copies may still be under way when they return: waited for, so that what
  * goes wrong later is the kernel's. */
-static bool place_buffers(struct hand *h, struct task_outcome *o)
+static bool place_buffers(struct hand *h, unsigned char workspace,
+                          struct task_outcome *o)
 {
     struct device *d = &h->device;
     struct assay_kernel_job *job = &h->job;
-    if (!buffers_to_device(&h->buffers, d, h->at) || !place_workspace(h) ||
-        !d->calls->wait(d))
+    if (!buffers_to_device(&h->buffers, d, h->at) ||
+        !place_workspace(h, workspace) || !d->calls->wait(d))
         return false;
     job->q.data = h->at[BUFFER_Q];
     job->k.data = h->at[BUFFER_K];
@@ -177,7 +179,7 @@ static void run_task(struct hand *h, struct task *t)
     job->workspace_bytes = k->workspace_bytes ? k->workspace_bytes(job) : 0;
     o->workspace = job->workspace_bytes;
     o->stage = ALLOCATING;
-    if (place_buffers(h, o))
+    if (place_buffers(h, t->workspace_byte, o))
         launch(h, k, o);
     memcpy(o->said, h->device.said, sizeof o->said); /* before more fails */
     give_back(h);

@@ -41,9 +41,10 @@ struct task {
     size_t kernel;
     char kernel_name[64];
     enum assay_kernel_device device;
-    int index;                   /* of the device */
-    size_t memory_limit;         /* bytes that it may take; 0: no limit */
-    struct assay_kernel_job job; /* without pointers */
+    int index;                    /* of the device */
+    size_t memory_limit;          /* bytes that it may take; 0: no limit */
+    unsigned char workspace_byte; /* what a workspace is full of */
+    struct assay_kernel_job job;  /* without pointers */
     struct buffers buffers;
     struct task_outcome outcome;
 };

@@ -364,8 +364,11 @@ static enum assay_status run_one(struct validate *v, const struct loaded *l,
     }
     int64_t total = v->cases * v->runs_per_case;
     progress_step(&v->progress, v->runs < total ? v->runs : total, total);
-    struct driver_run run = { kernel,          input, l->c, l->answer,
-                              v->o->timeout_s, 0,     false };
+    struct driver_run run = { .kernel = kernel,
+                              .input = input,
+                              .c = l->c,
+                              .answer = l->answer,
+                              .timeout_s = v->o->timeout_s };
     st = run_repeatedly(v, &run, &ran, &candidate, r, err);
     if (st == ASSAY_OK && ran)
         st = judge_one(v, l, &candidate, r, err);
