@@ -205,7 +205,8 @@ static bool gpu_clean(struct device *d)
 }
 
 const struct device_calls device_gpu = {
-    gpu_count,   gpu_open, gpu_facts,     gpu_memory,      gpu_alloc,
-    gpu_release, gpu_fill, gpu_to_device, gpu_from_device, gpu_wait,
-    gpu_start,   gpu_stop, gpu_clean,
+    gpu_count,       gpu_open,    gpu_facts, gpu_memory,
+    gpu_alloc,       gpu_release, gpu_fill,  gpu_to_device,
+    gpu_from_device, gpu_wait,    gpu_start, gpu_stop,
+    gpu_clean,       NULL,        NULL,
 };

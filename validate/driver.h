@@ -60,6 +60,10 @@ struct driver_run {
     enum driver_process process;
     unsigned char workspace_flip; /* bits by which a workspace differs from the
                                      poison of others */
+    bool workspace_stays; /* what the run before left in its own, if that stayed
+                             too and has the same size, is what this one finds;
+                             in the same child alone */
+    bool traffic;         /* the device's memory is busy meanwhile */
 };
 
 /* The set that a driver is opened for, and what was said on the command line

@@ -39,6 +39,8 @@ static enum assay_status run(struct driver *d, const struct driver_run *r,
         .worker = stays ? d->own : NULL,
         .at_start = r->at_start,
         .workspace_flip = r->workspace_flip,
+        .workspace_stays = r->workspace_stays,
+        .traffic = r->traffic,
     };
     if (r->process == DRIVER_NEW_CHILD)
         worker_stop(d->own);

@@ -23,7 +23,8 @@ const struct probe_row *probe_get(enum probe_id probe)
 const char *probe_outcome_name(enum probe_outcome outcome)
 {
     static const char *const names[PROBE_OUTCOMES] = { "clean", "found",
-                                                       "crashed", "not-run" };
+                                                       "crashed", "unsupported",
+                                                       "not-run" };
     return names[outcome];
 }
 
@@ -44,6 +45,7 @@ static enum probe_outcome outcome_of(enum verdict verdict)
     case VERDICT_OUT_OF_BOUNDS: return PROBE_FOUND;
     case VERDICT_CRASH:
     case VERDICT_HANG: return PROBE_CRASHED;
+    case VERDICT_UNSUPPORTED: return PROBE_UNSUPPORTED;
     default: return PROBE_NOT_RUN;
     }
 }
@@ -63,8 +65,11 @@ enum assay_status probe_launch(const struct probe_subject *s,
         f->runs++;
     } else if (f->outcome != PROBE_FOUND) {
         f->outcome = outcome_of(result.verdict);
-        text_print(f->text, sizeof f->text, "run %" PRId64 ": %s", f->runs + 1,
-                   result.reason);
+        if (f->outcome == PROBE_UNSUPPORTED)
+            text_print(f->text, sizeof f->text, "%s", result.reason);
+        else
+            text_print(f->text, sizeof f->text, "run %" PRId64 ": %s",
+                       f->runs + 1, result.reason);
     }
     return ASSAY_OK;
 }
@@ -155,4 +160,13 @@ void probe_outputs_end(struct probe_outputs *o, const char *when,
     candidate_free(&o->first);
     free(o->hashes);
     *o = (struct probe_outputs){ 0 };
+}
+
+bool probe_no_workspace(const struct candidate *left, struct probe_finding *f)
+{
+    if (left->workspace > 0)
+        return false;
+    f->outcome = PROBE_NOT_RUN;
+    text_print(f->text, sizeof f->text, "the kernel asks for no workspace");
+    return true;
 }

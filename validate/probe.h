@@ -18,7 +18,8 @@ enum probe_id {
 enum probe_outcome {
     PROBE_CLEAN,
     PROBE_FOUND,
-    PROBE_CRASHED, /* or hung, where nothing worse was found */
+    PROBE_CRASHED,     /* or hung, where nothing worse was found */
+    PROBE_UNSUPPORTED, /* by the kernel or the device */
     PROBE_NOT_RUN,
     PROBE_OUTCOMES
 };
@@ -93,6 +94,23 @@ enum assay_status probe_outputs_add(struct probe_outputs *o,
 /* If bits differ the finding says so; `when` is said of the runs. Frees. */
 void probe_outputs_end(struct probe_outputs *o, const char *when,
                        struct probe_finding *f);
+
+/* Runs whose bits must be alike, each after a launch of other data of the same
+ * shape in the same process, but for the first where that is `alone`. Where
+ * the workspace `stays`, all but the first find in theirs what other data left
+ * in it. `when` is said of the runs. */
+struct probe_after {
+    bool alone, stays;
+    const char *when;
+};
+enum assay_status probe_after_other(const struct probe_subject *s,
+                                    const struct probe_after *how,
+                                    struct probe_finding *f,
+                                    struct assay_error *err);
+
+/* A kernel without a workspace has nothing that is probed there. True: so it
+ * is, and the finding says it. */
+bool probe_no_workspace(const struct candidate *left, struct probe_finding *f);
 
 /* The rows' functions. */
 #define ASSAY_PROBE(id, name, about)                              \

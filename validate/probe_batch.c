@@ -120,7 +120,7 @@ enum assay_status probe_batch(const struct probe_subject *s,
     if (st == ASSAY_OK)
         st = probe_made_joined(&other, s->c, &joined, err);
     if (st == ASSAY_OK)
-        st = probe_made_answer(&joined, alone->recipe, NULL, &answer, err);
+        st = probe_made_payloads(&joined, alone->recipe, &answer, err);
     if (st == ASSAY_OK && same_contract(&alone->payloads, &answer.payloads)) {
         st = launch_both(s, &joined, &answer, f, err);
     } else if (st == ASSAY_OK) {

@@ -39,6 +39,22 @@ static enum assay_status judge_cut(const struct cut *cut,
     return st;
 }
 
+/* A kernel need not take every length; `why` is of the first. */
+struct refused {
+    int count;
+    char why[256];
+};
+
+static void take_refusal(struct probe_finding *f, struct refused *refused)
+{
+    if (f->outcome != PROBE_UNSUPPORTED)
+        return;
+    if (refused->count++ == 0)
+        text_print(refused->why, sizeof refused->why, "%.250s", f->text);
+    f->outcome = PROBE_CLEAN;
+    f->text[0] = '\0';
+}
+
 /* At both ends, until something is found. */
 static enum assay_status probe_cut(const struct probe_subject *s,
                                    const struct cut *cut,
@@ -88,10 +104,16 @@ enum assay_status probe_bounds(const struct probe_subject *s,
     static const int64_t lengths[] = { 1,  31,  32,  33,  63, 64,
                                        65, 127, 128, 129, 257 };
     const struct cut whole = { s->c, s->exact, s->kernels[s->own].answer };
+    struct refused refused = { 0 };
     enum assay_status st = probe_cut(s, &whole, f, err);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         if (st == ASSAY_OK && f->outcome == PROBE_CLEAN &&
-            lengths[i] < s->c->problem.nk)
+            lengths[i] < s->c->problem.nk) {
             st = probe_length(s, lengths[i], f, err);
+            take_refusal(f, &refused);
+        }
+    if (refused.count > 0 && f->outcome == PROBE_CLEAN)
+        text_print(f->text, sizeof f->text, "refuses %d of the lengths: %s",
+                   refused.count, refused.why);
     return st;
 }

@@ -100,6 +100,23 @@ enum assay_status probe_made_joined(const struct assay_case *a,
     return ASSAY_OK;
 }
 
+enum assay_status probe_made_payloads(const struct assay_case *c,
+                                      const struct assay_recipe *recipe,
+                                      struct assay_answer *answer,
+                                      struct assay_error *err)
+{
+    struct assay_inputs in;
+    *answer = (struct assay_answer){ .recipe = recipe };
+    enum assay_status st = assay_case_values(c, &in, err);
+    if (st == ASSAY_OK)
+        st = assay_recipe_quantize(recipe, &c->problem, in.format, NULL, in.q,
+                                   in.k, in.v, &answer->payloads, err);
+    if (st == ASSAY_OK)
+        st = assay_answer_lse_shift(c, answer, err);
+    assay_inputs_free(&in);
+    return st;
+}
+
 enum assay_status probe_made_answer(const struct assay_case *c,
                                     const struct assay_recipe *recipe,
                                     struct assay_exact *exact,
@@ -107,17 +124,14 @@ enum assay_status probe_made_answer(const struct assay_case *c,
                                     struct assay_error *err)
 {
     const struct assay_run run = { .threads = 1 };
-    const struct assay_problem *p = &c->problem;
     struct assay_inputs in;
     *answer = (struct assay_answer){ 0 };
-    if (exact)
-        *exact = (struct assay_exact){ 0 };
+    *exact = (struct assay_exact){ 0 };
     enum assay_status st = assay_case_values(c, &in, err);
-    if (st == ASSAY_OK && exact)
-        st = answers_exact(p, &in, false, &run, exact, err);
     if (st == ASSAY_OK)
-        st = exact ? answers_recipe(recipe, p, &in, &run, answer, err)
-                   : answers_emulated(recipe, p, &in, &run, answer, err);
+        st = answers_exact(&c->problem, &in, false, &run, exact, err);
+    if (st == ASSAY_OK)
+        st = answers_recipe(recipe, &c->problem, &in, &run, answer, err);
     if (st == ASSAY_OK)
         st = assay_answer_lse_shift(c, answer, err);
     assay_inputs_free(&in);

@@ -26,9 +26,15 @@ enum assay_status probe_made_joined(const struct assay_case *a,
                                     struct assay_case *out,
                                     struct assay_error *err);
 
-/* What a recipe makes of a made case; with exact, which is then made too, the
- * answer has jitter. Free both, also after a failure. No second thread, for
- * children are forked after it. */
+/* What a recipe's quantizers make of a made case: payloads alone. Free the
+ * answer, also after a failure. */
+enum assay_status probe_made_payloads(const struct assay_case *c,
+                                      const struct assay_recipe *recipe,
+                                      struct assay_answer *answer,
+                                      struct assay_error *err);
+
+/* All that a case can be judged by. Free both, also after a failure. No second
+ * thread, for children are forked after it. */
 enum assay_status probe_made_answer(const struct assay_case *c,
                                     const struct assay_recipe *recipe,
                                     struct assay_exact *exact,

@@ -31,9 +31,9 @@ int probe_report_exit(const struct probe_report *r)
 
 static enum colour colour_of(enum probe_outcome outcome)
 {
-    return outcome == PROBE_CLEAN     ? COLOUR_GOOD
-           : outcome == PROBE_NOT_RUN ? COLOUR_DIM
-                                      : COLOUR_BAD;
+    return outcome == PROBE_CLEAN         ? COLOUR_GOOD
+           : outcome >= PROBE_UNSUPPORTED ? COLOUR_DIM
+                                          : COLOUR_BAD;
 }
 
 static bool print_sheet(const struct probe_report *r, bool markdown)

@@ -23,12 +23,8 @@ enum assay_status probe_workspace(const struct probe_subject *s,
         struct candidate left;
         run.workspace_flip = flips[i];
         st = probe_launch(s, &run, &ran, &left, f, err);
-        if (st == ASSAY_OK && ran && left.workspace == 0) {
-            f->outcome = PROBE_NOT_RUN;
-            text_print(f->text, sizeof f->text,
-                       "the kernel asks for no workspace");
+        if (st == ASSAY_OK && ran && probe_no_workspace(&left, f))
             ran = false;
-        }
         beside |= ran && left.guard_bytes > 0 &&
                   strcmp(left.guard_where, "beside the workspace") == 0;
         if (st == ASSAY_OK && ran)

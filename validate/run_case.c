@@ -170,6 +170,8 @@ static void fill_task(const struct run_request *r, const struct buffers *b,
     t->index = r->device_index;
     t->memory_limit = limit_of(r, b);
     t->workspace_byte = GUARD_BYTE ^ r->workspace_flip;
+    t->workspace_stays = r->workspace_stays;
+    t->traffic = r->traffic;
     t->job = make_job(r);
     t->buffers = *b;
 }
@@ -241,6 +243,7 @@ static enum assay_status collect(const struct run_request *r,
             out->guard_where = "beside the workspace";
         out->guard_bytes += o->workspace_bytes;
         out->workspace = o->workspace;
+        out->traffic = o->traffic;
     }
     return st;
 }
