@@ -70,8 +70,7 @@ static enum assay_status measure_heads(const struct measuring *m,
         goto out;
     assay_rows_compare(p, of.o, m->exact.o, rows);
     for (int64_t h = 0; h < p->hq; h++) {
-        assay_distance(p, rows, of.lse, m->exact.lse, h,
-                       h + 1, &out->heads[h]);
+        assay_distance(p, rows, of.lse, m->exact.lse, h, h + 1, &out->heads[h]);
         void_not_finite(m, h, h + 1, &out->heads[h]);
     }
     assay_distance(p, rows, of.lse, m->exact.lse, 0, p->hq,
@@ -86,7 +85,8 @@ out:
 
 /* ---- a recipe alone ---- */
 
-/* Whether the set has this recipe's answer, in this softmax form. */
+/* Whether the set has this recipe's emulated answer, in this softmax form: one
+ * made elsewhere says what somebody's kernel costs, not the recipe. */
 static enum assay_status is_held(const struct measuring *m,
                                  const struct assay_recipe *recipe, bool *held,
                                  struct assay_error *err)
@@ -98,9 +98,16 @@ static enum assay_status is_held(const struct measuring *m,
         return ASSAY_OK;
     enum assay_status st =
         assay_set_recipes(m->held->set, m->held->index, &have, &n, err);
-    for (size_t i = 0; st == ASSAY_OK && i < n; i++)
-        *held |= strcmp(have[i]->name, recipe->name) == 0 &&
-                 have[i]->softmax == recipe->softmax;
+    for (size_t i = 0; st == ASSAY_OK && i < n; i++) {
+        char *maker = NULL;
+        if (strcmp(have[i]->name, recipe->name) != 0 ||
+            have[i]->softmax != recipe->softmax)
+            continue;
+        st =
+            assay_set_maker(m->held->set, m->held->index, have[i], &maker, err);
+        *held |= st == ASSAY_OK && !maker;
+        free(maker);
+    }
     free(have);
     return st;
 }
@@ -286,10 +293,11 @@ static enum assay_status measure_n_eff(const struct measuring *m,
 static enum assay_status get_exact(struct measuring *m, struct assay_error *err)
 {
     const struct assay_problem *p = &m->c->problem;
-    return m->held ? assay_set_read_exact(m->held->set, m->held->index, p,
-                                          &m->exact, err)
-                   : answers_exact_only(p, &m->in, m->options->f64, m->run,
-                                        &m->exact, err);
+    return m->held && assay_set_has_exact(m->held->set, m->held->index)
+               ? assay_set_read_exact(m->held->set, m->held->index, p,
+                                      &m->exact, err)
+               : answers_exact_only(p, &m->in, m->options->f64, m->run,
+                                    &m->exact, err);
 }
 
 enum assay_status audit_measure(const struct audit_options *options,

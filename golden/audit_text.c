@@ -200,12 +200,11 @@ static json_t *json_result(const struct audit_case *c,
                                        : json_null());
     json_object_set_new(
         out, "ranks", json_integer(one->transport ? one->transport->ranks : 1));
-    json_object_set_new(out, "distance", json_distance(&one->figures.distance));
+    json_object_set_new(out, "distance",
+                        json_distance(&one->figures.distance, true));
     if (!one->transport)
         json_object_set_new(out, "v_amplification",
-                            isnan(one->figures.v_amplification)
-                                ? json_null()
-                                : json_number(one->figures.v_amplification));
+                            json_optional(one->figures.v_amplification));
     for (int i = 0; i < AUDIT_OPERANDS; i++)
         json_object_set_new(
             operands, audit_operand_name(i),
@@ -214,7 +213,7 @@ static json_t *json_result(const struct audit_case *c,
     if (one->costs)
         json_object_set_new(out, "stages", json_costs(one->costs));
     for (int64_t h = 0; h < c->problem.hq; h++)
-        json_array_append_new(heads, json_distance(&one->heads[h]));
+        json_array_append_new(heads, json_distance(&one->heads[h], true));
     json_object_set_new(out, "heads", heads);
     return out;
 }

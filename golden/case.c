@@ -83,6 +83,7 @@ void assay_answer_free(struct assay_answer *a)
     assay_free(a->jitter.lse);
     assay_free(a->jitter.gain);
     assay_free(a->jitter.bound);
+    free(a->maker);
     *a = (struct assay_answer){ 0 };
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fenv.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,11 +18,6 @@
 #include <unistd.h>
 
 #include "golden/clock.h"
-#include "golden/term.h"
-
-/* A status that a kernel's own exit() is unlikely to give, so that the two
- * can be told apart; the shared stage tells for certain. */
-enum { RETURNED = 113 };
 
 enum assay_status child_share(size_t bytes, void *out, struct assay_error *err)
 {
@@ -56,7 +52,7 @@ void child_prepare(int parent)
 }
 
 _Noreturn static void be_child(void (*work)(void *), void *context, int output,
-                               pid_t parent)
+                               bool *returned, pid_t parent)
 {
     child_prepare(parent);
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -65,48 +61,61 @@ _Noreturn static void be_child(void (*work)(void *), void *context, int output,
     dup2(output, STDERR_FILENO);
     fesetenv(FE_DFL_ENV);
     work(context);
-    _exit(RETURNED);
+    *returned = true;
+    _exit(0);
 }
 
-static void last_line(int fd, char *text, size_t size)
+/* Takes what the child printed, all of it or so many pieces: what it left may
+ * print for ever. */
+static void take_output(struct child *c, int pieces)
 {
-    char tail[1024];
-    off_t end = lseek(fd, 0, SEEK_END);
-    off_t from = end > (off_t)sizeof tail ? end - (off_t)sizeof tail : 0;
-    ssize_t n = pread(fd, tail, sizeof tail - 1, from);
-    text[0] = '\0';
-    while (n > 0 && (tail[n - 1] == '\n' || tail[n - 1] == '\r'))
-        n--;
-    if (n <= 0)
-        return;
-    tail[n] = '\0';
-    char *line = strrchr(tail, '\n');
-    line = line ? line + 1 : tail;
-    snprintf(text, size, "%.*s", (int)size - 1, line);
-    term_plain(text);
+    char bytes[65536];
+    for (int i = 0; i < pieces && c->output >= 0; i++) {
+        const ssize_t n = read(c->output, bytes, sizeof bytes);
+        if (n > 0) {
+            tail_add(&c->tail, bytes, (size_t)n);
+        } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+            close(c->output);
+            c->output = -1;
+        } else {
+            break;
+        }
+    }
 }
 
 enum assay_status child_start(void (*work)(void *), void *context,
                               struct child *out, struct assay_error *err)
 {
     const pid_t parent = getpid();
+    int ends[2];
+    *out = (struct child){ .output = -1, .pid = -1 };
+    enum assay_status st =
+        child_share(sizeof *out->returned, &out->returned, err);
+    if (st != ASSAY_OK)
+        return st;
     fflush(NULL);
-    *out = (struct child){
-        .output = memfd_create("output of a kernel", MFD_CLOEXEC),
-        .start = seconds(),
-        .before = kin_now(),
-    };
-    out->pid = out->output < 0 ? -1 : fork();
-    if (out->pid < 0) {
-        enum assay_status st = assay_fail(
-            err, ASSAY_INTERNAL, "no child process: %s", strerror(errno));
+    out->start = seconds();
+    out->before = kin_now();
+    if (pipe2(ends, O_CLOEXEC) == 0) {
+        out->output = ends[0];
+        fcntl(ends[0], F_SETFL, O_NONBLOCK);
+        out->pid = fork();
+        if (out->pid == 0)
+            be_child(work, context, ends[1], out->returned, parent);
+        st = out->pid < 0 ? assay_fail(err, ASSAY_INTERNAL,
+                                       "no child process: %s", strerror(errno))
+                          : ASSAY_OK;
+        close(ends[1]);
+    } else {
+        st = assay_fail(err, ASSAY_INTERNAL, "no pipe from a child: %s",
+                        strerror(errno));
+    }
+    if (st != ASSAY_OK) {
         if (out->output >= 0)
             close(out->output);
-        return st;
+        child_unshare(out->returned, sizeof *out->returned);
     }
-    if (out->pid == 0)
-        be_child(work, context, out->output, parent);
-    return ASSAY_OK;
+    return st;
 }
 
 static void kill_child(struct child *c)
@@ -134,7 +143,9 @@ void child_wait(struct child *c, const atomic_bool *done, double deadline)
             c->timed_out = true;
             return;
         }
-        nanosleep(&nap, NULL);
+        struct pollfd said = { c->output, POLLIN, 0 };
+        if (ppoll(&said, 1, &nap, NULL) > 0)
+            take_output(c, 1);
         if (nap.tv_nsec < 10 * 1000 * 1000)
             nap.tv_nsec += nap.tv_nsec / 4;
     }
@@ -157,10 +168,15 @@ void child_finish(struct child *c, struct child_outcome *out)
         out->code = WTERMSIG(c->status);
     } else {
         out->code = WEXITSTATUS(c->status);
-        out->end = out->code == RETURNED ? CHILD_RETURNED : CHILD_EXITED;
+        out->end =
+            *c->returned && out->code == 0 ? CHILD_RETURNED : CHILD_EXITED;
     }
-    last_line(c->output, out->output, sizeof out->output);
-    close(c->output);
+    take_output(c, 64);
+    out->printed = c->tail.total;
+    tail_line(&c->tail, out->output, sizeof out->output);
+    if (c->output >= 0)
+        close(c->output);
+    child_unshare(c->returned, sizeof *c->returned);
 }
 
 enum assay_status child_run(void (*work)(void *), void *context,

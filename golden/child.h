@@ -14,6 +14,7 @@
 
 #include "assay/error.h"
 #include "golden/kin.h"
+#include "golden/tail.h"
 
 enum child_end { CHILD_RETURNED, CHILD_EXITED, CHILD_KILLED, CHILD_TIMED_OUT };
 
@@ -21,14 +22,16 @@ struct child_outcome {
     enum child_end end;
     int code; /* of exit or signal */
     double seconds;
-    int left;    /* processes that it left running, if it ended by itself */
-    size_t most; /* bytes of memory that it held at once; the same */
-    char output[240]; /* the last line it printed on stdout or stderr */
+    int left;       /* processes that it left running, if it ended by itself */
+    size_t most;    /* bytes of memory that it held at once; the same */
+    size_t printed; /* bytes, on stdout and stderr */
+    char output[240]; /* the last line of them */
 };
 
 /* Runs `work` in a child with default signals, no core file, the default
- * floating-point environment, and stdout and stderr kept apart. What it
- * leaves must be in shared memory. ASSAY_INTERNAL if there is no child. */
+ * floating-point environment, and nothing on stdin. Of what it prints the end
+ * is kept. What it leaves must be in shared memory. ASSAY_INTERNAL if there is
+ * no child. */
 enum assay_status child_run(void (*work)(void *context), void *context,
                             double timeout_s, struct child_outcome *out,
                             struct assay_error *err);
@@ -38,8 +41,11 @@ enum assay_status child_run(void (*work)(void *context), void *context,
  * and kills it at the deadline; child_finish kills what there still is of it.
  */
 struct child {
-    int pid, output, status;
-    size_t most; /* memory held, in bytes */
+    int pid, status;
+    int output;       /* what it prints comes out here; -1: no more does */
+    bool *returned;   /* shared: its work came to an end */
+    struct tail tail; /* of what it printed */
+    size_t most;      /* memory held, in bytes */
     bool ended, timed_out;
     double start;
     struct kin before; /* children of this process that are none of its */

@@ -139,7 +139,7 @@ static enum assay_status put_recipe(struct walk *w, size_t i,
     snprintf(base, sizeof base, "%s.%s", c->name, recipe->name);
     if (st == ASSAY_OK && w->o->answers)
         st = put(w, base, "o", ASSAY_SAFETENSORS_F32, shape_o(p), a.o, err);
-    if (st == ASSAY_OK && w->o->answers)
+    if (st == ASSAY_OK && w->o->answers && a.lse)
         st = put(w, base, "lse", ASSAY_SAFETENSORS_F64, shape_rows(p), a.lse,
                  err);
     if (st == ASSAY_OK && w->o->payloads)
@@ -180,7 +180,7 @@ static enum assay_status put_case(struct walk *w, size_t i,
         heads_cases_add(w->about, &c);
     }
     st = put_inputs(w, &c, err);
-    if (st == ASSAY_OK && w->o->answers)
+    if (st == ASSAY_OK && w->o->answers && assay_set_has_exact(w->set, i))
         st = put_exact(w, i, &c, err);
     if (st == ASSAY_OK)
         st = put_recipes(w, i, &c, err);

@@ -132,6 +132,11 @@ static enum link follow(hid_t in, const char *name)
     return LINK_HARD;
 }
 
+bool h5_has_link(hid_t in, const char *name)
+{
+    return follow(in, name) != LINK_NONE;
+}
+
 enum assay_status h5_check_link(const char *path, hid_t in, const char *name,
                                 H5O_type_t kind, struct assay_error *err)
 {

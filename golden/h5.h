@@ -52,6 +52,9 @@ void h5_close_group(hid_t *id);
 enum assay_status h5_check_link(const char *path, hid_t in, const char *name,
                                 H5O_type_t kind, struct assay_error *err);
 
+/* Whether there is a link of that name, whatever it leads to. */
+bool h5_has_link(hid_t in, const char *name);
+
 /* Names of the links of a group in the order of their bytes; free each and
  * the array with h5_free_names. */
 enum assay_status h5_list(const char *path, hid_t group, char ***names,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Captured heads: tensors X.q, X.k and X.v of a safetensors file become one
- * case named <file stem>.<X>; of a file that `assay export` wrote, those that
- * its metadata name, by these names.
+ * Captured heads: tensors X.q, X.k and X.v of a file (golden/tensors.h: in
+ * safetensors, HDF5 or a folder of .npy) become one case named <file stem>.<X>;
+ * of a file that `assay export` wrote, those that its metadata name, by these
+ * names. A file X.q.npy stands for itself, X.k.npy and X.v.npy, named X.
  */
 #ifndef ASSAY_HEADS_H
 #define ASSAY_HEADS_H

@@ -16,6 +16,11 @@ json_t *json_number(double value)
     return json_real(value);
 }
 
+json_t *json_optional(double value)
+{
+    return isnan(value) ? json_null() : json_number(value);
+}
+
 json_t *json_text(const char *text)
 {
     json_t *value = json_string(text);
@@ -87,7 +92,7 @@ json_t *json_place(const struct assay_place *at)
     return out;
 }
 
-json_t *json_distance(const struct assay_distance *d)
+json_t *json_distance(const struct assay_distance *d, bool has_lse)
 {
     json_t *out = json_object();
 #define DISTANCE_FIGURE(key, member) \
@@ -97,5 +102,9 @@ json_t *json_distance(const struct assay_distance *d)
 #define DISTANCE_PLACE(key, member) \
     json_object_set_new(out, key, json_place(&d->member));
 #include "golden/distance_figure.def"
+    if (!has_lse) {
+        json_object_set_new(out, "lse_max_nats", json_null());
+        json_object_set_new(out, "lse_mean_nats", json_null());
+    }
     return out;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * JSON that every parser reads: a number that is not finite is a string.
+ * JSON that every parser reads: a number that is not finite is a string, one
+ * that is not there is null.
  */
 #ifndef ASSAY_JSON_H
 #define ASSAY_JSON_H
@@ -10,8 +11,10 @@
 
 #include "assay/metrics.h"
 
-/* A real, or "nan", "inf", "-inf". */
+/* A real, or "nan", "inf", "-inf": a figure that came out like that. */
 json_t *json_number(double value);
+/* The same of a figure that is NaN where there is none: null there. */
+json_t *json_optional(double value);
 
 /* Text that need not be UTF-8: bytes that are not become '?'. */
 json_t *json_text(const char *text);
@@ -29,7 +32,8 @@ json_t *json_problem(const struct assay_problem *p);
 /* Batch, head, row and channel as far as they are set; null for nowhere. */
 json_t *json_place(const struct assay_place *at);
 
-/* A distance under its names in reports, places included. */
-json_t *json_distance(const struct assay_distance *d);
+/* A distance under its names in reports, places included. has_lse false: LSE
+ * was not compared, and its figures are null. */
+json_t *json_distance(const struct assay_distance *d, bool has_lse);
 
 #endif

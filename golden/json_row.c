@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "golden/text.h"
 
@@ -49,25 +48,9 @@ char *json_row_needed(struct json_row *r, const char *key)
     const char *text = json_row_text(r, key);
     if (!text)
         json_row_wrong(r, "it has no %s", key);
-    else if (text[strspn(text, " \t\r\n")] == '\0')
+    else if (text_is_blank(text))
         json_row_wrong(r, "its %s is blank", key);
     return json_row_copy(r, key);
-}
-
-/* Digits where they belong, and a day that the calendar has. */
-static bool is_day(const char *text)
-{
-    static const char form[] = "dddd-dd-dd";
-    struct tm day = { 0 }, real;
-    for (size_t i = 0; i < sizeof form; i++)
-        if (form[i] == 'd' ? text[i] < '0' || text[i] > '9'
-                           : text[i] != form[i])
-            return false;
-    if (!strptime(text, "%Y-%m-%d", &day))
-        return false;
-    real = day;
-    timegm(&real);
-    return real.tm_mon == day.tm_mon && real.tm_mday == day.tm_mday;
 }
 
 void json_row_date(struct json_row *r, char date[11])
@@ -75,7 +58,7 @@ void json_row_date(struct json_row *r, char date[11])
     const char *text = json_row_text(r, "date");
     if (!text)
         json_row_wrong(r, "it has no date");
-    else if (!is_day(text))
+    else if (!text_is_day(text))
         json_row_wrong(r, "its date \"%.40s\" is no day YYYY-MM-DD", text);
     else
         memcpy(date, text, 11);

@@ -24,30 +24,6 @@ static bool read_stat(int pid, char *state, int *parent)
     return end && sscanf(end + 1, " %c %d", state, parent) == 2;
 }
 
-static struct kin look(bool with_dead)
-{
-    struct kin kin = { .count = 0 };
-    DIR *all = opendir("/proc");
-    for (struct dirent *d; all && (d = readdir(all)) && kin.count < KIN_MAX;) {
-        char state;
-        int pid = atoi(d->d_name), parent = 0;
-        if (pid <= 0)
-            continue;
-        if (read_stat(pid, &state, &parent) && parent == getpid() &&
-            (with_dead || state != 'Z'))
-            kin.pid[kin.count++] = pid;
-    }
-    if (all)
-        closedir(all);
-    return kin;
-}
-
-struct kin kin_now(void)
-{
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    return look(true);
-}
-
 static bool is_kin(const struct kin *kin, int pid)
 {
     for (int i = 0; i < kin->count; i++)
@@ -56,25 +32,59 @@ static bool is_kin(const struct kin *kin, int pid)
     return false;
 }
 
+/* Calls `each` with every child that was not there before; how many. */
+static int look(const struct kin *before, bool with_dead,
+                void (*each)(int pid, void *context), void *context)
+{
+    int found = 0;
+    DIR *all = opendir("/proc");
+    for (struct dirent *d; all && (d = readdir(all));) {
+        char state;
+        int pid = atoi(d->d_name), parent = 0;
+        if (pid <= 0 || !read_stat(pid, &state, &parent) ||
+            parent != getpid() || (!with_dead && state == 'Z') ||
+            is_kin(before, pid))
+            continue;
+        found++;
+        if (each)
+            each(pid, context);
+    }
+    if (all)
+        closedir(all);
+    return found;
+}
+
+static void add(int pid, void *context)
+{
+    struct kin *kin = context;
+    if (kin->count < KIN_MAX)
+        kin->pid[kin->count++] = pid;
+}
+
+struct kin kin_now(void)
+{
+    const struct kin none = { .count = 0 };
+    struct kin kin = none;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    look(&none, true, add, &kin);
+    return kin;
+}
+
 int kin_left(const struct kin *before)
 {
-    const struct kin now = look(false);
-    int left = 0;
-    for (int i = 0; i < now.count; i++)
-        left += !is_kin(before, now.pid[i]);
-    return left;
+    return look(before, false, NULL, NULL);
+}
+
+static void end(int pid, void *context)
+{
+    (void)context;
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
 }
 
 void kin_end(const struct kin *before)
 {
-    for (int found = 1, rounds = 0; found && rounds < 100; rounds++) {
-        const struct kin now = look(true);
-        found = 0;
-        for (int i = 0; i < now.count; i++)
-            if (!is_kin(before, now.pid[i])) {
-                found = 1;
-                kill(now.pid[i], SIGKILL);
-                waitpid(now.pid[i], NULL, 0);
-            }
-    }
+    for (int rounds = 0; rounds < 100; rounds++)
+        if (look(before, true, end, NULL) == 0)
+            break;
 }

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-enum { KIN_MAX = 256 };
+enum { KIN_MAX = 256 }; /* of our own; what a child leaves has no bound */
 
 struct kin {
     int pid[KIN_MAX];

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 noinst_LTLIBRARIES += golden/libgolden.la
 golden_libgolden_la_SOURCES = \
-	golden/alias.def golden/answers.c golden/answers.h golden/array.c \
+	golden/alias.def golden/answer_tensor.c golden/answer_tensor.h \
+	golden/answers.c golden/answers.h golden/array.c \
 	golden/array.h golden/audit.h golden/audit_figure.c \
 	golden/audit_figure.def golden/audit_figure.h golden/audit_html.c \
 	golden/audit_measure.c golden/audit_table.c golden/audit_table.h \
@@ -18,7 +19,8 @@ golden_libgolden_la_SOURCES = \
 	golden/gnuplot.h golden/h5.c golden/h5.h golden/h5_data.c \
 	golden/h5_walk.c golden/heads.c golden/heads.h \
 	golden/heads_cases.c golden/heads_cases.h golden/html.c \
-	golden/html.h golden/input.c golden/input.h golden/json.c \
+	golden/html.h golden/import.c golden/import.h \
+	golden/input.c golden/input.h golden/json.c \
 	golden/json.h golden/json_row.c golden/json_row.h golden/kin.c \
 	golden/kin.h golden/layout.c golden/layout.h golden/limits.c \
 	golden/limits.h golden/made.c golden/made.h golden/names.c \
@@ -42,14 +44,16 @@ golden_libgolden_la_SOURCES = \
 	golden/sheet.h golden/show_set.c golden/show_set.h golden/sketch.c \
 	golden/sketch.h golden/source.c golden/source.h golden/stored.c \
 	golden/stored.h golden/stored_kind.def golden/stored_part.c \
-	golden/svg.c golden/svg.h golden/temp_file.c golden/temp_file.h \
+	golden/svg.c golden/svg.h golden/tail.c golden/tail.h \
+	golden/temp_file.c golden/temp_file.h \
 	golden/temp_folder.c golden/temp_folder.h golden/tensors.c \
 	golden/tensors.h golden/tensors_form.h golden/tensors_h5.c \
 	golden/tensors_npy.c golden/term.c golden/term.h golden/text.c \
 	golden/text.h golden/topic.c golden/topic.def golden/topic.h \
 	golden/utf8.c golden/utf8.h golden/verb.c golden/verb.h \
 	golden/verb_audit.c golden/verb_bench.c golden/verb_cast.c \
-	golden/verb_export.c golden/verb_generate.c golden/verb_list.c \
+	golden/verb_export.c golden/verb_generate.c golden/verb_import.c \
+	golden/verb_list.c \
 	golden/verb_verify.c verb.def
 golden_libgolden_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(HDF5_CFLAGS) \
 	$(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)

@@ -10,6 +10,7 @@
 #include "assay/memory.h"
 #include "golden/run_layout.h"
 #include "golden/term.h"
+#include "golden/text.h"
 
 struct run_file {
     struct stored stored; /* its members are results */
@@ -242,23 +243,47 @@ static enum assay_status read_recipe(const char *path, hid_t group,
     return st;
 }
 
-/* A tracker comes with reason and date. */
+/* As strict as a file of known failures is read. */
+static enum assay_status check_known(const char *path,
+                                     const struct run_known *k,
+                                     struct assay_error *err)
+{
+    if (text_is_blank(k->tracker) || !text_is_link(k->tracker))
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: known_tracker \"%.60s\" is no link", path,
+                          k->tracker);
+    if (text_is_blank(k->reason))
+        return assay_fail(err, ASSAY_FORMAT, "%s: known_reason is blank", path);
+    if (!text_is_day(k->date))
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: known_date \"%.40s\" is no day YYYY-MM-DD", path,
+                          k->date);
+    return ASSAY_OK;
+}
+
+/* All of a known failure, or nothing; the verdict may be left out. */
 static enum assay_status read_known(const char *path, hid_t group,
                                     struct run_known *out,
                                     struct assay_error *err)
 {
-    enum assay_status st;
-    if (!h5_has_attribute(group, "known_tracker"))
-        return ASSAY_OK;
-    if ((st = read_plain(path, group, "known_tracker", &out->tracker, err)) !=
-            ASSAY_OK ||
-        (st = read_plain(path, group, "known_reason", &out->reason, err)) !=
-            ASSAY_OK ||
-        (st = read_plain(path, group, "known_date", &out->date, err)) !=
-            ASSAY_OK ||
-        !h5_has_attribute(group, "known_verdict"))
-        return st;
-    return read_plain(path, group, "known_verdict", &out->verdict, err);
+    const struct {
+        const char *key, **text;
+        bool needed;
+    } all[] = {
+        { "known_tracker", &out->tracker, true },
+        { "known_reason", &out->reason, true },
+        { "known_date", &out->date, true },
+        { "known_verdict", &out->verdict, false },
+    };
+    const size_t n = sizeof all / sizeof *all;
+    enum assay_status st = ASSAY_OK;
+    bool any = false;
+    for (size_t i = 0; i < n; i++)
+        any |= h5_has_attribute(group, all[i].key);
+    for (size_t i = 0; any && st == ASSAY_OK && i < n; i++)
+        if (all[i].needed || h5_has_attribute(group, all[i].key))
+            st = read_plain(path, group, all[i].key, all[i].text, err);
+    return any && st == ASSAY_OK ? check_known(path, out, err) : st;
 }
 
 /* A text of a sketch, which has room for `size` bytes. */
@@ -344,6 +369,9 @@ static enum assay_status read_counts(const char *path, hid_t group,
         st = read_range(path, group, #member, least, most, &s->member, err);
 #include "golden/run_count.def"
 #undef RUN_ATTRIBUTE
+    if (st == ASSAY_OK && h5_has_attribute(group, "lacks"))
+        st = read_range(path, group, "lacks", 1, SKETCH_LACKS_ALL, &s->lacks,
+                        err);
     if (st == ASSAY_OK &&
         (st = read_place(path, group, s, &s->unwritten_at, err)) == ASSAY_OK &&
         (st = read_short(path, group, "guard_where", s->guard_where,

@@ -170,6 +170,8 @@ static enum assay_status write_sketch(const char *path, hid_t group,
     for (size_t i = 0; st == ASSAY_OK && i < sizeof counts / sizeof *counts;
          i++)
         st = h5_write_int(path, group, counts[i].key, counts[i].value, err);
+    if (st == ASSAY_OK && s->lacks)
+        st = h5_write_int(path, group, "lacks", s->lacks, err);
     if (st == ASSAY_OK &&
         (st = write_place(path, group, &s->unwritten_at, err)) == ASSAY_OK &&
         (st = h5_write_text(path, group, "guard_where", s->guard_where, err)) ==

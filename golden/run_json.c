@@ -64,6 +64,7 @@ json_t *run_rows_json(const struct sketch *s)
     json_object_set_new(out, #member, json_integer(s->member));
 #include "golden/run_count.def"
 #undef RUN_ATTRIBUTE
+    json_object_set_new(out, "lacks", json_integer(s->lacks));
     json_object_set_new(out, "guard_where", json_text(s->guard_where));
     json_object_set_new(out, "unwritten_at", json_place(&s->unwritten_at));
     json_object_set_new(out, "payloads", run_payload_json(s));

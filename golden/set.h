@@ -46,13 +46,15 @@ struct assay_exact {
 };
 void assay_exact_free(struct assay_exact *e);
 
-/* The emulated answer of one recipe. */
+/* The answer of one recipe: emulated, or made elsewhere. Of one made elsewhere
+ * O and LSE are somebody's, and some of it may be unknown. */
 struct assay_answer {
     const struct assay_recipe *recipe;
     struct assay_payloads payloads;
     float *o;
-    double *lse;
-    struct assay_jitter jitter;
+    double *lse;                /* NULL: none was made elsewhere */
+    struct assay_jitter jitter; /* all NULL: not known, where made elsewhere */
+    char *maker;                /* free(); NULL: emulated by assay */
 };
 void assay_answer_free(struct assay_answer *a);
 
@@ -76,6 +78,7 @@ enum assay_status assay_set_create(const char *path,
                                    const struct assay_provenance *provenance,
                                    struct assay_set_writer **out,
                                    struct assay_error *err);
+/* exact NULL: there is none; a set that was imported. */
 enum assay_status assay_set_add(struct assay_set_writer *w,
                                 const struct assay_case *c,
                                 const struct assay_exact *exact,
@@ -130,6 +133,17 @@ enum assay_status assay_set_read_case(const struct assay_set *set, size_t i,
 enum assay_status assay_set_recipes(const struct assay_set *set, size_t i,
                                     const struct assay_recipe ***out,
                                     size_t *count, struct assay_error *err);
+/* ASSAY_FORMAT where no case has an answer to any recipe. */
+enum assay_status assay_set_need_answers(const struct assay_set *set,
+                                         struct assay_error *err);
+/* Who made the recipe's answer of a case; free(). *maker is NULL: assay did. */
+enum assay_status assay_set_maker(const struct assay_set *set, size_t i,
+                                  const struct assay_recipe *recipe,
+                                  char **maker, struct assay_error *err);
+/* Imported cases have no exact answer. Reading one that is not there is
+ * ASSAY_FORMAT, with a sentence that says how it is made. */
+bool assay_set_has_answers(const struct assay_set *set); /* of any kind */
+bool assay_set_has_exact(const struct assay_set *set, size_t i);
 enum assay_status assay_set_read_exact(const struct assay_set *set, size_t i,
                                        const struct assay_problem *p,
                                        struct assay_exact *out,

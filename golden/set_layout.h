@@ -8,6 +8,9 @@
 #include "golden/h5.h"
 #include "golden/set.h"
 
+/* The attribute of a recipe's group that says who made its answer. */
+#define SET_MAKER "maker"
+
 static inline struct h5_shape shape4(int64_t a, int64_t b, int64_t c, int64_t d)
 {
     return (struct h5_shape){

@@ -174,6 +174,53 @@ static enum assay_status read_exact(const char *path, hid_t group,
     return st;
 }
 
+bool assay_set_has_exact(const struct assay_set *set, size_t i)
+{
+    struct assay_error ignored;
+    hid_t group;
+    const bool has = stored_open_member(&set->stored, i, NULL, &group,
+                                        &ignored) == ASSAY_OK &&
+                     h5_has_link(group, "exact");
+    h5_close_group(&group);
+    return has;
+}
+
+static size_t count_recipes(const struct assay_set *set, size_t i)
+{
+    struct assay_error ignored;
+    const struct assay_recipe **recipes;
+    size_t n;
+    assay_set_recipes(set, i, &recipes, &n, &ignored);
+    free(recipes);
+    return n;
+}
+
+bool assay_set_has_answers(const struct assay_set *set)
+{
+    for (size_t i = 0; i < set->stored.count; i++)
+        if (assay_set_has_exact(set, i) || count_recipes(set, i) > 0)
+            return true;
+    return false;
+}
+
+enum assay_status assay_set_need_answers(const struct assay_set *set,
+                                         struct assay_error *err)
+{
+    const struct assay_recipe **recipes;
+    size_t n = 0;
+    enum assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && n == 0 && i < set->stored.count; i++) {
+        st = assay_set_recipes(set, i, &recipes, &n, err);
+        free(recipes);
+    }
+    return st != ASSAY_OK || n > 0
+               ? st
+               : assay_fail(err, ASSAY_FORMAT,
+                            "%s: has no answers, it was imported without any; "
+                            "`assay generate %s -o NEW.h5` makes them",
+                            set->stored.path, set->stored.path);
+}
+
 enum assay_status assay_set_read_exact(const struct assay_set *set, size_t i,
                                        const struct assay_problem *p,
                                        struct assay_exact *out,
@@ -183,6 +230,11 @@ enum assay_status assay_set_read_exact(const struct assay_set *set, size_t i,
     *out = (struct assay_exact){ 0 };
     enum assay_status st =
         stored_open_member(&set->stored, i, NULL, &group, err);
+    if (st == ASSAY_OK && !h5_has_link(group, "exact"))
+        st = assay_fail(err, ASSAY_FORMAT,
+                        "%s: has no exact answer, it was imported; `assay "
+                        "generate %s -o NEW.h5` makes one",
+                        set->stored.path, set->stored.path);
     if (st == ASSAY_OK)
         st = read_exact(set->stored.path, group, p, out, err);
     h5_close_group(&group);
@@ -309,6 +361,39 @@ static enum assay_status read_bound(const char *path, hid_t group,
     return st;
 }
 
+static enum assay_status read_jitter(const char *path, hid_t group,
+                                     const struct assay_problem *p,
+                                     struct assay_jitter *j,
+                                     struct assay_error *err)
+{
+    enum assay_status st;
+    if ((st = stored_read_array(path, group, "jitter/o", H5_F32, shape_rows(p),
+                                &j->o, err)) != ASSAY_OK ||
+        (st = stored_read_array(path, group, "jitter/lse", H5_F32,
+                                shape_rows(p), &j->lse, err)) != ASSAY_OK ||
+        (st = stored_read_array(path, group, "jitter/gain", H5_F32,
+                                shape_heads(p), &j->gain, err)) != ASSAY_OK)
+        return st;
+    return read_bound(path, group, p, &j->bound, err);
+}
+
+static enum assay_status read_maker(const char *path, hid_t group, char **maker,
+                                    struct assay_error *err)
+{
+    *maker = NULL;
+    if (!h5_has_attribute(group, SET_MAKER))
+        return ASSAY_OK;
+    enum assay_status st = h5_read_text(path, group, SET_MAKER, maker, err);
+    if (st != ASSAY_OK || **maker)
+        return st;
+    free(*maker);
+    *maker = NULL;
+    return assay_fail(err, ASSAY_FORMAT,
+                      "%s: the attribute " SET_MAKER " is empty", path);
+}
+
+/* An answer made elsewhere may lack LSE, jitter and bound; assay's lacks
+ * nothing. */
 static enum assay_status read_answer(const char *path, hid_t group,
                                      const struct assay_problem *p,
                                      const struct assay_recipe *r,
@@ -319,22 +404,34 @@ static enum assay_status read_answer(const char *path, hid_t group,
     if ((st = stored_expect_text(path, group, "softmax_form",
                                  assay_softmax_get(r->softmax)->name, err)) !=
             ASSAY_OK ||
+        (st = read_maker(path, group, &out->maker, err)) != ASSAY_OK ||
         (st = read_payloads(path, group, p, r, &out->payloads, err)) !=
             ASSAY_OK ||
         (st = stored_read_array(path, group, "o", H5_F32, shape_o(p), &out->o,
-                                err)) != ASSAY_OK ||
-        (st = stored_read_array(path, group, "lse", H5_F64, shape_rows(p),
-                                &out->lse, err)) != ASSAY_OK ||
-        (st = stored_read_array(path, group, "jitter/o", H5_F32, shape_rows(p),
-                                &out->jitter.o, err)) != ASSAY_OK ||
-        (st = stored_read_array(path, group, "jitter/lse", H5_F32,
-                                shape_rows(p), &out->jitter.lse, err)) !=
-            ASSAY_OK ||
-        (st = stored_read_array(path, group, "jitter/gain", H5_F32,
-                                shape_heads(p), &out->jitter.gain, err)) !=
-            ASSAY_OK)
+                                err)) != ASSAY_OK)
         return st;
-    return read_bound(path, group, p, &out->jitter.bound, err);
+    if (!out->maker || h5_has_link(group, "lse"))
+        st = stored_read_array(path, group, "lse", H5_F64, shape_rows(p),
+                               &out->lse, err);
+    if (st == ASSAY_OK && (!out->maker || h5_has_link(group, "jitter")))
+        st = read_jitter(path, group, p, &out->jitter, err);
+    return st;
+}
+
+enum assay_status assay_set_maker(const struct assay_set *set, size_t i,
+                                  const struct assay_recipe *recipe,
+                                  char **maker, struct assay_error *err)
+{
+    char below[64] = "recipes/";
+    hid_t group;
+    strcat(below, recipe->name);
+    *maker = NULL;
+    enum assay_status st =
+        stored_open_member(&set->stored, i, below, &group, err);
+    if (st == ASSAY_OK)
+        st = read_maker(set->stored.path, group, maker, err);
+    h5_close_group(&group);
+    return stored_in_member(&set->stored, i, st, err);
 }
 
 enum assay_status assay_set_read_answer(const struct assay_set *set, size_t i,

@@ -155,35 +155,57 @@ static enum assay_status write_bound(const char *path, hid_t group,
     return st;
 }
 
+static enum assay_status write_jitter(const char *path, hid_t group,
+                                      const struct assay_problem *p,
+                                      const struct assay_jitter *j,
+                                      struct assay_error *err)
+{
+    const struct h5_shape rows = shape_rows(p), heads = shape_heads(p);
+    enum assay_status st;
+    if (!j->o)
+        return ASSAY_OK;
+    if ((st = h5_write_data(path, group, "jitter/o", H5_F32, &rows, NULL, j->o,
+                            err)) == ASSAY_OK &&
+        (st = h5_write_data(path, group, "jitter/lse", H5_F32, &rows, NULL,
+                            j->lse, err)) == ASSAY_OK &&
+        (st = h5_write_data(path, group, "jitter/gain", H5_F32, &heads, NULL,
+                            j->gain, err)) == ASSAY_OK)
+        st = write_bound(path, group, p, j->bound, err);
+    return st;
+}
+
+/* What the recipe is, and who made the answer where that is not assay. */
+static enum assay_status write_about(const char *path, hid_t group,
+                                     const struct assay_answer *a,
+                                     struct assay_error *err)
+{
+    enum assay_status st = stored_write_recipe(path, group, a->recipe, err);
+    if (st == ASSAY_OK)
+        st = h5_write_text(path, group, "promise",
+                           assay_recipe_promise_name(a->recipe), err);
+    return st == ASSAY_OK && a->maker
+               ? h5_write_text(path, group, SET_MAKER, a->maker, err)
+               : st;
+}
+
 static enum assay_status write_answer(const char *path, hid_t in,
                                       const struct assay_problem *p,
                                       const struct assay_answer *a,
                                       struct assay_error *err)
 {
-    struct h5_shape o = shape_o(p), rows = shape_rows(p),
-                    heads = shape_heads(p);
+    const struct h5_shape o = shape_o(p), rows = shape_rows(p);
     char name[64];
     hid_t group;
     snprintf(name, sizeof name, "recipes/%s", a->recipe->name);
     enum assay_status st = h5_create_group(path, in, name, &group, err);
-    if (st == ASSAY_OK &&
-        (st = stored_write_recipe(path, group, a->recipe, err)) == ASSAY_OK &&
-        (st = h5_write_text(path, group, "promise",
-                            assay_recipe_promise_name(a->recipe), err)) ==
-            ASSAY_OK &&
+    if (st == ASSAY_OK && (st = write_about(path, group, a, err)) == ASSAY_OK &&
         (st = write_payloads(path, group, p, a->recipe, &a->payloads, err)) ==
             ASSAY_OK &&
         (st = h5_write_data(path, group, "o", H5_F32, &o, NULL, a->o, err)) ==
             ASSAY_OK &&
-        (st = h5_write_data(path, group, "lse", H5_F64, &rows, NULL, a->lse,
-                            err)) == ASSAY_OK &&
-        (st = h5_write_data(path, group, "jitter/o", H5_F32, &rows, NULL,
-                            a->jitter.o, err)) == ASSAY_OK &&
-        (st = h5_write_data(path, group, "jitter/lse", H5_F32, &rows, NULL,
-                            a->jitter.lse, err)) == ASSAY_OK &&
-        (st = h5_write_data(path, group, "jitter/gain", H5_F32, &heads, NULL,
-                            a->jitter.gain, err)) == ASSAY_OK)
-        st = write_bound(path, group, p, a->jitter.bound, err);
+        (!a->lse || (st = h5_write_data(path, group, "lse", H5_F64, &rows, NULL,
+                                        a->lse, err)) == ASSAY_OK))
+        st = write_jitter(path, group, p, &a->jitter, err);
     h5_close_group(&group);
     return st;
 }
@@ -211,7 +233,7 @@ enum assay_status assay_set_add(struct assay_set_writer *w,
             ASSAY_OK &&
         (st = h5_write_data(path, group, "v", words, &v, format, c->v, err)) ==
             ASSAY_OK &&
-        (st = write_exact(path, group, p, exact, err)) == ASSAY_OK)
+        (!exact || (st = write_exact(path, group, p, exact, err)) == ASSAY_OK))
         st = h5_create_group(path, group, "recipes", &recipes, err);
     for (size_t i = 0; st == ASSAY_OK && i < n_answers; i++)
         st = write_answer(path, group, p, &answers[i], err);

@@ -17,12 +17,15 @@
 struct shown {
     const struct assay_recipe *recipe;
     struct assay_distance distance; /* emulated against exact */
-    double jitter_lse;              /* largest over rows */
+    bool compared; /* there is an exact answer; lse: and an LSE */
+    bool lse;
+    double jitter_lse; /* largest over rows; below 0: not known */
+    char *maker;       /* NULL: assay */
 };
 
 struct shown_case {
     struct assay_case about;
-    bool f64;
+    bool exact, f64;
     double bar_o, bar_lse; /* largest over heads */
     struct shown recipes[ASSAY_RECIPES_MAX];
     size_t n_recipes;
@@ -36,25 +39,38 @@ static double largest(int64_t n, const double *x)
     return top;
 }
 
-static enum assay_status measure(const struct assay_problem *p,
+static enum assay_status compare(const struct assay_problem *p,
                                  const struct assay_answer *a,
                                  const struct assay_exact *e, struct shown *out,
                                  struct assay_error *err)
 {
     struct assay_row *rows;
-    int64_t n = assay_problem_rows(p);
-    enum assay_status st =
-        assay_alloc("row figures", n, sizeof *rows, &rows, err);
+    enum assay_status st = assay_alloc("row figures", assay_problem_rows(p),
+                                       sizeof *rows, &rows, err);
     if (st != ASSAY_OK)
         return st;
     assay_rows_compare(p, a->o, e->o, rows);
     assay_distance(p, rows, a->lse, e->lse, 0, p->hq, &out->distance);
-    out->recipe = a->recipe;
-    out->jitter_lse = 0;
-    for (int64_t i = 0; i < n && !isnan(out->jitter_lse); i++)
-        out->jitter_lse = assay_worst(out->jitter_lse, a->jitter.lse[i]);
+    out->compared = true;
     assay_free(rows);
     return ASSAY_OK;
+}
+
+/* e NULL: the case has no exact answer. */
+static enum assay_status measure(const struct assay_problem *p,
+                                 struct assay_answer *a,
+                                 const struct assay_exact *e, struct shown *out,
+                                 struct assay_error *err)
+{
+    const int64_t n = assay_problem_rows(p);
+    *out = (struct shown){ .recipe = a->recipe,
+                           .lse = a->lse != NULL,
+                           .maker = a->maker,
+                           .jitter_lse = a->jitter.lse ? 0 : -1 };
+    a->maker = NULL;
+    for (int64_t i = 0; a->jitter.lse && i < n && !isnan(out->jitter_lse); i++)
+        out->jitter_lse = assay_worst(out->jitter_lse, a->jitter.lse[i]);
+    return e ? compare(p, a, e, out, err) : ASSAY_OK;
 }
 
 static enum assay_status read_recipes(const struct assay_set *set, size_t i,
@@ -77,26 +93,34 @@ static enum assay_status read_recipes(const struct assay_set *set, size_t i,
     return st;
 }
 
+static void free_case(struct shown_case *c)
+{
+    for (size_t i = 0; i < c->n_recipes; i++)
+        free(c->recipes[i].maker);
+    assay_case_free(&c->about);
+}
+
 static enum assay_status read_case(const struct assay_set *set, size_t i,
                                    struct shown_case *out,
                                    struct assay_error *err)
 {
-    struct assay_exact exact;
-    *out = (struct shown_case){ 0 };
+    struct assay_exact exact = { 0 };
+    *out = (struct shown_case){ .exact = assay_set_has_exact(set, i) };
     enum assay_status st = assay_set_describe(set, i, &out->about, err);
     if (st != ASSAY_OK)
         return st;
     const struct assay_problem *p = &out->about.problem;
-    st = assay_set_read_exact(set, i, p, &exact, err);
-    if (st == ASSAY_OK) {
+    if (out->exact &&
+        (st = assay_set_read_exact(set, i, p, &exact, err)) == ASSAY_OK) {
         out->f64 = exact.o64 != NULL;
         out->bar_o = largest(p->b * p->hq, exact.bar_o);
         out->bar_lse = largest(p->b * p->hq, exact.bar_lse);
-        st = read_recipes(set, i, &exact, out, err);
-        assay_exact_free(&exact);
     }
+    if (st == ASSAY_OK)
+        st = read_recipes(set, i, out->exact ? &exact : NULL, out, err);
+    assay_exact_free(&exact);
     if (st != ASSAY_OK)
-        assay_case_free(&out->about);
+        free_case(out);
     return st;
 }
 
@@ -140,15 +164,79 @@ static void print_limits(const struct limits_list *limits)
         print_limit(&limits->entries[i], i ? "        " : "limits: ");
 }
 
-static bool print_tables(const struct assay_set *set,
-                         const struct limits_list *limits,
-                         const struct shown_case *cases, size_t n)
+/* A figure, or a dash where there is none. */
+static void cell(struct table *t, size_t column, bool known, const char *format,
+                 double x)
+{
+    char text[40];
+    if (!known)
+        snprintf(text, sizeof text, "-");
+    else
+        text_print(text, sizeof text, format, x);
+    table_text(t, column, text);
+}
+
+static bool print_exact(const struct shown_case *cases, size_t n)
 {
     static const struct column about[] = {
         { "CASE", COLUMN_LONG },    { "PROBLEM", COLUMN_LONG },
         { "INPUTS", COLUMN_TEXT },  { "EXACT", COLUMN_TEXT },
         { "BAR O", COLUMN_NUMBER }, { "BAR LSE", COLUMN_NUMBER },
     };
+    struct table *t = table_new(about, 6);
+    printf("\nexact answers (bars: largest error, against sums of twice the "
+           "width)\n");
+    for (size_t i = 0; t && i < n; i++) {
+        const struct shown_case *c = &cases[i];
+        char *line = assay_case_line(&c->about.problem);
+        table_row(t);
+        table_text(t, 0, c->about.name);
+        table_text(t, 1, line ? line : "");
+        table_text(t, 2, c->about.format->name);
+        table_text(t, 3, !c->exact ? "-" : c->f64 ? "f64" : "f32");
+        cell(t, 4, c->exact, "%.1e", c->bar_o);
+        cell(t, 5, c->exact, "%.1e", c->bar_lse);
+        free(line);
+    }
+    return t && table_print(t, stdout);
+}
+
+static void recipe_row(struct table *t, const char *name, const struct shown *s)
+{
+    const struct assay_distance *d = &s->distance;
+    table_row(t);
+    table_text(t, 0, name);
+    table_text(t, 1, s->recipe->name);
+    table_text(t, 2, assay_recipe_promise_name(s->recipe));
+    table_text(t, 3, assay_softmax_get(s->recipe->softmax)->name);
+    cell(t, 4, s->compared, "%.8f", d->cosine);
+    cell(t, 5, s->compared, "%.6f", d->worst_row_cosine);
+    cell(t, 6, s->compared, "%.2e", d->mae);
+    cell(t, 7, s->compared, "%.2e", d->max_error);
+    cell(t, 8, s->compared, "%.2e", d->rel_l2);
+    cell(t, 9, s->compared && s->lse, "%.2e", d->lse_max);
+    cell(t, 10, !(s->jitter_lse < 0), "%.2e", s->jitter_lse);
+}
+
+/* A line for each answer that assay did not make. */
+static void print_makers(const struct shown_case *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < cases[i].n_recipes; j++) {
+            const struct shown *s = &cases[i].recipes[j];
+            char *text = s->maker ? strdup(s->maker) : NULL;
+            if (!text)
+                continue;
+            term_plain(text);
+            printf("%s, %s: made elsewhere, by %s%s%s\n", cases[i].about.name,
+                   s->recipe->name, text, s->lse ? "" : "; no LSE",
+                   s->jitter_lse < 0 ? "; no jitter" : "");
+            free(text);
+        }
+}
+
+static bool print_recipes(const struct shown_case *cases, size_t n)
+{
     static const struct column recipe[] = {
         { "CASE", COLUMN_LONG },
         { "RECIPE", COLUMN_TEXT },
@@ -162,6 +250,26 @@ static bool print_tables(const struct assay_set *set,
         { "LSE NATS", COLUMN_NUMBER },
         { "JITTER LSE", COLUMN_NUMBER },
     };
+    size_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all += cases[i].n_recipes;
+    if (all == 0)
+        return printf("\nno recipes: imported without answers\n") > 0;
+    struct table *t = table_new(recipe, 11);
+    printf("\nrecipes: emulated - exact (jitter: what another legal "
+           "kernel may differ by)\n");
+    for (size_t i = 0; t && i < n; i++)
+        for (size_t j = 0; j < cases[i].n_recipes; j++)
+            recipe_row(t, cases[i].about.name, &cases[i].recipes[j]);
+    const bool ok = t && table_print(t, stdout);
+    print_makers(cases, n);
+    return ok;
+}
+
+static bool print_tables(const struct assay_set *set,
+                         const struct limits_list *limits,
+                         const struct shown_case *cases, size_t n)
+{
     printf("%s: golden set, %zu case%s, content %s\n", assay_set_path(set),
            assay_set_count(set), plural((int64_t)assay_set_count(set)),
            assay_set_hash(set));
@@ -173,42 +281,8 @@ static bool print_tables(const struct assay_set *set,
         free(text);
     }
     print_limits(limits);
-    printf("\nexact answers (bars: largest error, against sums of twice the "
-           "width)\n");
-    struct table *t = table_new(about, 6), *r = table_new(recipe, 11);
-    if (!t || !r)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        const struct shown_case *c = &cases[i];
-        char *line = assay_case_line(&c->about.problem);
-        table_row(t);
-        table_text(t, 0, c->about.name);
-        table_text(t, 1, line ? line : "");
-        table_text(t, 2, c->about.format->name);
-        table_text(t, 3, c->f64 ? "f64" : "f32");
-        table_printf(t, 4, "%.1e", c->bar_o);
-        table_printf(t, 5, "%.1e", c->bar_lse);
-        free(line);
-        for (size_t j = 0; j < c->n_recipes; j++) {
-            const struct shown *s = &c->recipes[j];
-            table_row(r);
-            table_text(r, 0, c->about.name);
-            table_text(r, 1, s->recipe->name);
-            table_text(r, 2, assay_recipe_promise_name(s->recipe));
-            table_text(r, 3, assay_softmax_get(s->recipe->softmax)->name);
-            table_printf(r, 4, "%.8f", s->distance.cosine);
-            table_printf(r, 5, "%.6f", s->distance.worst_row_cosine);
-            table_printf(r, 6, "%.2e", s->distance.mae);
-            table_printf(r, 7, "%.2e", s->distance.max_error);
-            table_printf(r, 8, "%.2e", s->distance.rel_l2);
-            table_printf(r, 9, "%.2e", s->distance.lse_max);
-            table_printf(r, 10, "%.2e", s->jitter_lse);
-        }
-    }
-    bool ok = table_print(t, stdout);
-    printf("\nrecipes: emulated - exact (jitter: what another legal "
-           "kernel may differ by)\n");
-    return table_print(r, stdout) && ok;
+    const bool ok = print_exact(cases, n);
+    return print_recipes(cases, n) && ok;
 }
 
 static json_t *case_json(const struct shown_case *c)
@@ -218,9 +292,13 @@ static json_t *case_json(const struct shown_case *c)
     json_object_set_new(out, "source", json_text(c->about.source));
     json_object_set_new(out, "problem", json_problem(&c->about.problem));
     json_object_set_new(out, "inputs", json_string(c->about.format->name));
-    json_object_set_new(out, "exact", json_string(c->f64 ? "f64" : "f32"));
-    json_object_set_new(out, "error_bar_o", json_number(c->bar_o));
-    json_object_set_new(out, "error_bar_lse_nats", json_number(c->bar_lse));
+    json_object_set_new(out, "exact",
+                        c->exact ? json_string(c->f64 ? "f64" : "f32")
+                                 : json_null());
+    json_object_set_new(out, "error_bar_o",
+                        c->exact ? json_number(c->bar_o) : json_null());
+    json_object_set_new(out, "error_bar_lse_nats",
+                        c->exact ? json_number(c->bar_lse) : json_null());
     for (size_t i = 0; i < c->n_recipes; i++) {
         const struct shown *s = &c->recipes[i];
         json_t *r = json_object();
@@ -229,8 +307,14 @@ static json_t *case_json(const struct shown_case *c)
             json_string(assay_softmax_get(s->recipe->softmax)->name));
         json_object_set_new(r, "promise",
                             json_string(assay_recipe_promise_name(s->recipe)));
-        json_object_set_new(r, "distance", json_distance(&s->distance));
-        json_object_set_new(r, "jitter_lse_nats", json_number(s->jitter_lse));
+        json_object_set_new(r, "distance",
+                            s->compared ? json_distance(&s->distance, true)
+                                        : json_null());
+        json_object_set_new(r, "jitter_lse_nats",
+                            s->jitter_lse < 0 ? json_null()
+                                              : json_number(s->jitter_lse));
+        if (s->maker)
+            json_object_set_new(r, "maker", json_text(s->maker));
         json_object_set_new(recipes, s->recipe->name, r);
     }
     json_object_set_new(out, "recipes", recipes);
@@ -306,7 +390,7 @@ enum assay_status show_set(const char *path, const char *selected, bool json,
 out:
     limits_list_free(&limits);
     for (size_t i = 0; i < n; i++)
-        assay_case_free(&cases[i].about);
+        free_case(&cases[i]);
     free(cases);
     free(names);
     assay_set_close(set);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "golden/sketch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
@@ -143,29 +144,82 @@ static enum assay_status compare_payloads(const struct yardstick *against,
     return st;
 }
 
+/* The right LSE of who has none: rows that see no key are known. */
+static void fill_lse(const struct assay_problem *p,
+                     const struct assay_answer *e, double *lse)
+{
+    const size_t rows = (size_t)assay_problem_rows(p);
+    if (e->lse)
+        memcpy(lse, e->lse, rows * sizeof *lse);
+    for (size_t r = 0; !e->lse && r < rows; r++)
+        lse[r] =
+            assay_problem_visible(p, (int64_t)r % p->nq) > 0 ? 0 : -INFINITY;
+}
+
+static void forget_rows(int64_t n, struct assay_row *rows)
+{
+    for (int64_t r = 0; r < n; r++)
+        rows[r] = (struct assay_row){ .max_c = -1, .mismatched_c = -1 };
+}
+
+/* Rows and LSE; x NULL: of C and E alone. */
+static void measure(const struct yardstick *against, const struct candidate *c,
+                    struct sketch *out)
+{
+    const struct assay_problem *p = against->problem;
+    const struct assay_answer *e = against->e;
+    const struct assay_exact *x = against->x;
+    const int64_t rows = assay_problem_rows(p);
+    assay_rows_measure(p, assay_format_get(e->recipe->out_format), c->o, e->o,
+                       x ? x->o : e->o, e->jitter.bound, out->ce, out->ex,
+                       out->cx, out->beyond);
+    fill_lse(p, e, out->lse_e);
+    memcpy(out->lse_c, c->lse && e->lse ? c->lse : out->lse_e,
+           (size_t)rows * sizeof *out->lse_c);
+    if (x)
+        memcpy(out->lse_x, x->lse, (size_t)rows * sizeof *x->lse);
+    for (int64_t r = 0; !x && r < rows; r++)
+        out->lse_x[r] = NAN;
+    if (x)
+        return;
+    forget_rows(rows, out->ex);
+    forget_rows(rows, out->cx);
+}
+
+/* Jitters and bars, 0 where they are not known. */
+static void fill_yardstick(const struct yardstick *against, struct sketch *out)
+{
+    const struct assay_problem *p = against->problem;
+    const struct assay_jitter *j = &against->e->jitter;
+    const struct assay_exact *x = against->x;
+    const size_t rows = (size_t)assay_problem_rows(p),
+                 heads = (size_t)(p->b * p->hq);
+    if (j->o) {
+        memcpy(out->jitter_o, j->o, rows * sizeof *j->o);
+        memcpy(out->jitter_lse, j->lse, rows * sizeof *j->lse);
+        memcpy(out->jitter_gain, j->gain, heads * sizeof *j->gain);
+    }
+    if (x) {
+        memcpy(out->bar_o, x->bar_o, heads * sizeof *x->bar_o);
+        memcpy(out->bar_lse, x->bar_lse, heads * sizeof *x->bar_lse);
+    }
+    out->lacks = (x ? 0 : SKETCH_LACKS_EXACT) |
+                 (j->o ? 0 : SKETCH_LACKS_JITTER) |
+                 (against->e->lse ? 0 : SKETCH_LACKS_LSE);
+}
+
 enum assay_status sketch_make(const struct yardstick *against,
                               const struct candidate *c, struct sketch *out,
                               struct assay_error *err)
 {
     const struct assay_problem *p = against->problem;
     const struct assay_answer *e = against->e;
-    const struct assay_exact *x = against->x;
-    const size_t rows = (size_t)assay_problem_rows(p),
-                 heads = (size_t)(p->b * p->hq);
+    const size_t heads = (size_t)(p->b * p->hq);
     enum assay_status st = sketch_new(p, e->recipe, out, err);
     if (st != ASSAY_OK)
         return st;
-    assay_rows_measure(p, assay_format_get(e->recipe->out_format), c->o, e->o,
-                       x->o, e->jitter.bound, out->ce, out->ex, out->cx,
-                       out->beyond);
-    memcpy(out->lse_c, c->lse ? c->lse : e->lse, rows * sizeof *e->lse);
-    memcpy(out->lse_e, e->lse, rows * sizeof *e->lse);
-    memcpy(out->lse_x, x->lse, rows * sizeof *x->lse);
-    memcpy(out->jitter_o, e->jitter.o, rows * sizeof *e->jitter.o);
-    memcpy(out->jitter_lse, e->jitter.lse, rows * sizeof *e->jitter.lse);
-    memcpy(out->jitter_gain, e->jitter.gain, heads * sizeof *e->jitter.gain);
-    memcpy(out->bar_o, x->bar_o, heads * sizeof *x->bar_o);
-    memcpy(out->bar_lse, x->bar_lse, heads * sizeof *x->bar_lse);
+    measure(against, c, out);
+    fill_yardstick(against, out);
     if (c->unwritten)
         memcpy(out->unwritten, c->unwritten, heads * sizeof *c->unwritten);
     out->guard_bytes = c->guard_bytes;
@@ -178,7 +232,7 @@ enum assay_status sketch_make(const struct yardstick *against,
     out->runs = c->runs;
     out->runs_differ = c->runs_differ;
     out->first_differs = c->first_differs;
-    out->no_lse = !c->lse;
+    out->no_lse = !c->lse || !e->lse;
     out->saved = c->saved;
     hash_bits(p, c, out->bits);
     st = compare_payloads(against, c, out, err);

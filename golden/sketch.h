@@ -33,13 +33,23 @@ struct candidate {
     const struct assay_payloads *payloads;
 };
 
-/* What it is held against. */
+/* What it is held against. An answer made elsewhere may lack LSE and jitter. */
 struct yardstick {
     const struct assay_problem *problem;
     const struct assay_answer *e;
-    const struct assay_exact *x;
-    const struct assay_case *c; /* for what explains payloads; NULL: it is not
-                                   looked for in values */
+    const struct assay_exact *x; /* NULL: there is none */
+    const struct assay_case *c;  /* for what explains payloads; NULL: it is not
+                                    looked for in values */
+};
+
+/* What a yardstick does not know; bits. Without an exact answer ex, cx and the
+ * bars are 0 and lse_x is NaN; without a jitter it is 0 and so is all that is
+ * allowed beside rounding; without an LSE there is no_lse. */
+enum sketch_lack {
+    SKETCH_LACKS_EXACT = 1,
+    SKETCH_LACKS_JITTER = 2,
+    SKETCH_LACKS_LSE = 4,
+    SKETCH_LACKS_ALL = 7
 };
 
 /* Rows are [b, hq, nq], heads [b, hq]. */
@@ -60,6 +70,7 @@ struct sketch {
     int64_t runs, runs_differ, first_differs;
     struct scale_bytes payload[ASSAY_INPUTS];
     int64_t no_lse, saved; /* 1: yes */
+    int64_t lacks;         /* of enum sketch_lack */
     char
         bits[33]; /* XXH3-128 of O and LSE in their words, for comparing runs */
 };

@@ -8,6 +8,7 @@
 #include "golden/made.h"
 #include "golden/names.h"
 #include "golden/select.h"
+#include "golden/stored.h"
 #include "golden/temp_file.h"
 #include "golden/verb.h"
 
@@ -137,15 +138,18 @@ void source_print(const struct source_options *o, FILE *out)
 
 /* ---- the source ---- */
 
-/* A case is head `index` of a file, or is made. */
+/* A case is head `index` of a file, or case `index` of a set, or is made. */
 struct entry {
     const struct heads *heads;
+    const struct assay_set *set;
     size_t index;
     struct made *made;
+    struct assay_problem problem; /* of a set's */
 };
 
 struct source {
-    struct heads **heads; /* one per file */
+    struct heads **heads;    /* one per file, or NULL */
+    struct assay_set **sets; /* the same */
     int n_files;
     struct entry *entries;
     size_t n;
@@ -159,13 +163,24 @@ size_t source_count(const struct source *s)
 const char *source_name(const struct source *s, size_t i)
 {
     const struct entry *e = &s->entries[i];
-    return e->made ? e->made->name : heads_case_name(e->heads, e->index);
+    return e->made  ? e->made->name
+           : e->set ? assay_set_case_name(e->set, e->index)
+                    : heads_case_name(e->heads, e->index);
 }
 
 const struct assay_problem *source_problem(const struct source *s, size_t i)
 {
     const struct entry *e = &s->entries[i];
-    return e->made ? &e->made->line.problem : heads_problem(e->heads, e->index);
+    return e->made  ? &e->made->line.problem
+           : e->set ? &e->problem
+                    : heads_problem(e->heads, e->index);
+}
+
+const struct assay_set *source_set(const struct source *s, size_t i,
+                                   size_t *index)
+{
+    *index = s->entries[i].index;
+    return s->entries[i].set;
 }
 
 enum assay_status source_read(const struct source *s, size_t i,
@@ -173,8 +188,9 @@ enum assay_status source_read(const struct source *s, size_t i,
                               struct assay_case *out, struct assay_error *err)
 {
     const struct entry *e = &s->entries[i];
-    return e->made ? made_read(e->made, run, out, err)
-                   : heads_read(e->heads, e->index, out, err);
+    return e->made  ? made_read(e->made, run, out, err)
+           : e->set ? assay_set_read_case(e->set, e->index, out, err)
+                    : heads_read(e->heads, e->index, out, err);
 }
 
 /* `from` is what the entry is said to come from. */
@@ -195,6 +211,81 @@ static enum assay_status add_entry(struct source *s, struct entry entry,
     return ASSAY_OK;
 }
 
+/* The cases of a set, which has said all of them itself. */
+static enum assay_status add_set(struct source *s, const char *path,
+                                 struct assay_set **set,
+                                 struct assay_error *err)
+{
+    enum assay_status st = assay_set_open(path, set, err);
+    for (size_t n = 0; st == ASSAY_OK && n < assay_set_count(*set); n++) {
+        struct assay_case about;
+        st = assay_set_describe(*set, n, &about, err);
+        if (st != ASSAY_OK)
+            break;
+        st = add_entry(
+            s,
+            (struct entry){ .set = *set, .index = n, .problem = about.problem },
+            path, err);
+        assay_case_free(&about);
+    }
+    return st;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* A glob of a shell names X.k.npy and X.v.npy too, which X.q.npy stands for. */
+static bool is_said(const struct source_options *o, int at)
+{
+    const size_t n = strlen(o->files[at]), end = strlen("q.npy");
+    if (!ends_in(o->files[at], ".k.npy") && !ends_in(o->files[at], ".v.npy"))
+        return false;
+    for (int i = 0; i < o->n_files; i++)
+        if (strlen(o->files[i]) == n && ends_in(o->files[i], ".q.npy") &&
+            strncmp(o->files[i], o->files[at], n - end) == 0)
+            return true;
+    return false;
+}
+
+static enum assay_status check_no_set(const struct source_options *o,
+                                      const char *path, struct assay_error *err)
+{
+    if (!o->heads.layout && !o->heads.has_mask && !o->heads.has_scale)
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_USAGE,
+                      "%s: is a golden set, which says itself what %s would",
+                      path,
+                      o->heads.layout     ? "--layout"
+                      : o->heads.has_mask ? "--mask"
+                                          : "--softmax-scale");
+}
+
+static enum assay_status add_file(struct source *s,
+                                  const struct source_options *o, int i,
+                                  struct assay_error *err)
+{
+    const char *path = o->files[i];
+    const enum stored_kind kind = stored_kind_of(path);
+    enum assay_status st;
+    if (kind == STORED_RUN)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: is a run record; heads are in files of tensors "
+                          "or in golden sets",
+                          path);
+    if (kind == STORED_SET)
+        return (st = check_no_set(o, path, err)) == ASSAY_OK
+                   ? add_set(s, path, &s->sets[i], err)
+                   : st;
+    st = heads_open(path, &o->heads, &s->heads[i], err);
+    for (size_t n = 0; st == ASSAY_OK && n < heads_count(s->heads[i]); n++)
+        st = add_entry(s, (struct entry){ .heads = s->heads[i], .index = n },
+                       path, err);
+    return st;
+}
+
 static enum assay_status add_files(struct source *s,
                                    const struct source_options *o,
                                    const char *out, struct assay_error *err)
@@ -202,11 +293,8 @@ static enum assay_status add_files(struct source *s,
     enum assay_status st = ASSAY_OK;
     for (int i = 0; st == ASSAY_OK && i < o->n_files; i++) {
         st = temp_file_check_input(out, o->files[i], err);
-        if (st == ASSAY_OK)
-            st = heads_open(o->files[i], &o->heads, &s->heads[i], err);
-        for (size_t n = 0; st == ASSAY_OK && n < heads_count(s->heads[i]); n++)
-            st = add_entry(s, (struct entry){ s->heads[i], n, NULL },
-                           o->files[i], err);
+        if (st == ASSAY_OK && !is_said(o, i))
+            st = add_file(s, o, i, err);
     }
     return st;
 }
@@ -221,7 +309,7 @@ static enum assay_status add_made(struct source *s,
         return assay_fail(err, ASSAY_MEMORY, "no memory for a case");
     enum assay_status st = made_check(line, word, made, err);
     if (st == ASSAY_OK)
-        st = add_entry(s, (struct entry){ NULL, 0, made }, from, err);
+        st = add_entry(s, (struct entry){ .made = made }, from, err);
     if (st != ASSAY_OK)
         free(made);
     return st;
@@ -297,7 +385,9 @@ enum assay_status source_open(const struct source_options *o, const char *out,
     *source = s;
     if (s)
         s->heads = calloc((size_t)o->n_files + 1, sizeof *s->heads);
-    if (!s || !s->heads)
+    if (s)
+        s->sets = calloc((size_t)o->n_files + 1, sizeof *s->sets);
+    if (!s || !s->heads || !s->sets)
         return assay_fail(err, ASSAY_MEMORY, "no memory for file names");
     s->n_files = o->n_files;
     enum assay_status st = add_files(s, o, out, err);
@@ -316,7 +406,10 @@ void source_close(struct source *s)
         free(s->entries[i].made);
     for (int i = 0; s->heads && i < s->n_files; i++)
         heads_close(s->heads[i]);
+    for (int i = 0; s->sets && i < s->n_files; i++)
+        assay_set_close(s->sets[i]);
     free(s->entries);
     free(s->heads);
+    free(s->sets);
     free(s);
 }

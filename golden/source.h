@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the heads of a command come from: safetensors files, or distributions.
+ * Where the heads of a command come from: files of captured heads, golden sets,
+ * whose cases keep their names, or distributions.
  */
 #ifndef ASSAY_SOURCE_H
 #define ASSAY_SOURCE_H
@@ -48,6 +49,10 @@ void source_close(struct source *s);
 size_t source_count(const struct source *s);
 const char *source_name(const struct source *s, size_t i); /* the source's */
 const struct assay_problem *source_problem(const struct source *s, size_t i);
+
+/* The set that a case is of, and its place there; NULL: of none. */
+const struct assay_set *source_set(const struct source *s, size_t i,
+                                   size_t *index);
 
 /* Reads or makes one case. */
 enum assay_status source_read(const struct source *s, size_t i,

@@ -77,9 +77,10 @@ bool tensors_wants(const struct tensors *t, const char *name)
     return !t->wanted || t->wanted(name);
 }
 
-enum assay_status tensors_open(const char *path,
-                               bool (*wanted)(const char *name),
-                               struct tensors **out, struct assay_error *err)
+static enum assay_status
+open_as(const char *path, bool (*wanted)(const char *name),
+        enum assay_status (*form)(struct tensors *t, struct assay_error *err),
+        struct tensors **out, struct assay_error *err)
 {
     struct tensors *t = calloc(1, sizeof *t);
     *out = NULL;
@@ -88,7 +89,7 @@ enum assay_status tensors_open(const char *path,
         return assay_fail(err, ASSAY_MEMORY, "no memory for tensors");
     }
     t->wanted = wanted;
-    enum assay_status st = open_form(t, err);
+    enum assay_status st = form(t, err);
     if (st != ASSAY_OK) {
         tensors_close(t);
         return st;
@@ -96,6 +97,27 @@ enum assay_status tensors_open(const char *path,
     qsort(t->list, t->count, sizeof *t->list, by_name);
     *out = t;
     return ASSAY_OK;
+}
+
+enum assay_status tensors_open(const char *path,
+                               bool (*wanted)(const char *name),
+                               struct tensors **out, struct assay_error *err)
+{
+    return open_as(path, wanted, open_form, out, err);
+}
+
+bool tensors_is_head(const char *path)
+{
+    static const char ending[] = ".q.npy";
+    const char *file = basename(path);
+    const size_t n = strlen(file), m = strlen(ending);
+    return n > m && strcmp(file + n - m, ending) == 0;
+}
+
+enum assay_status tensors_open_head(const char *path, struct tensors **out,
+                                    struct assay_error *err)
+{
+    return open_as(path, NULL, tensors_open_three, out, err);
 }
 
 void tensors_close(struct tensors *t)
@@ -125,6 +147,16 @@ size_t tensors_count(const struct tensors *t)
 const struct tensor *tensors_get(const struct tensors *t, size_t i)
 {
     return &t->list[i];
+}
+
+bool tensors_find(const struct tensors *t, const char *name, size_t *i)
+{
+    const struct tensor key = { .name = (char *)(uintptr_t)name };
+    const struct tensor *found =
+        bsearch(&key, t->list, t->count, sizeof *t->list, by_name);
+    if (found)
+        *i = (size_t)(found - t->list);
+    return found != NULL;
 }
 
 const char *tensors_metadata(const struct tensors *t, const char *key)

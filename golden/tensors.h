@@ -43,10 +43,18 @@ enum assay_status tensors_open(const char *path,
                                struct tensors **out, struct assay_error *err);
 void tensors_close(struct tensors *t);
 
+/* Whether a path ends in .q.npy, and the three tensors X.q, X.k and X.v of
+ * such a path .../X.q.npy and its two neighbours. */
+bool tensors_is_head(const char *path);
+enum assay_status tensors_open_head(const char *path, struct tensors **out,
+                                    struct assay_error *err);
+
 const char *tensors_path(const struct tensors *t);
 /* In the order of the bytes of their names. */
 size_t tensors_count(const struct tensors *t);
 const struct tensor *tensors_get(const struct tensors *t, size_t i);
+/* The tensor of that name; false: there is none. */
+bool tensors_find(const struct tensors *t, const char *name, size_t *i);
 /* The file's metadata: __metadata__ of safetensors, metadata.json of a folder,
  * attributes of an HDF5 file's root. NULL: not there. */
 const char *tensors_metadata(const struct tensors *t, const char *key);

@@ -36,6 +36,8 @@ bool tensors_wants(const struct tensors *t, const char *name);
 enum assay_status tensors_open_safetensors(struct tensors *t,
                                            struct assay_error *err);
 enum assay_status tensors_open_npy(struct tensors *t, struct assay_error *err);
+enum assay_status tensors_open_three(struct tensors *t,
+                                     struct assay_error *err);
 enum assay_status tensors_open_folder(struct tensors *t,
                                       struct assay_error *err);
 enum assay_status tensors_open_h5(struct tensors *t, struct assay_error *err);

@@ -63,8 +63,9 @@ static enum assay_status read_words(const struct tensors *t, size_t i,
 /* Attributes that mean something to somebody here. */
 static void read_metadata(struct tensors *t, hid_t file)
 {
-    static const char *const keys[] = { "layout", "kernel", "build", "device",
-                                        "seconds" };
+    static const char *const keys[] = { "layout",        "kernel",  "build",
+                                        "device",        "seconds", "causal",
+                                        "softmax_scale", "source",  "maker" };
     struct assay_error ignored;
     t->metadata = json_object();
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {

@@ -86,6 +86,35 @@ enum assay_status tensors_open_npy(struct tensors *t, struct assay_error *err)
     return st == ASSAY_OK ? add(t, "", err) : st;
 }
 
+/* The path X.q.npy becomes that of the folder that the three lie in. */
+enum assay_status tensors_open_three(struct tensors *t, struct assay_error *err)
+{
+    static const char *const parts[] = { "q", "k", "v" };
+    const char *file = basename(t->path);
+    const int x = (int)strlen(file) - (int)strlen(".q.npy");
+    char *folder = NULL, *stem = NULL;
+    enum assay_status st = tensors_room(t, 3, err);
+    t->read = read_words;
+    if (asprintf(&stem, "%.*s", x, file) < 0 ||
+        asprintf(&folder, "%.*s", (int)(file - t->path), t->path) < 0) {
+        free(stem);
+        return assay_fail(err, ASSAY_MEMORY, "no memory for a name");
+    }
+    free(t->path);
+    t->path = *folder ? folder : strdup(".");
+    if (!*folder)
+        free(folder);
+    for (int i = 0; st == ASSAY_OK && i < 3; i++) {
+        char *name = NULL;
+        st = t->path && asprintf(&name, "%s.%s", stem, parts[i]) >= 0
+                 ? add(t, name, err)
+                 : assay_fail(err, ASSAY_MEMORY, "no memory for a name");
+        free(name);
+    }
+    free(stem);
+    return st;
+}
+
 static int is_npy(const struct dirent *entry)
 {
     const size_t n = strlen(entry->d_name);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "ref/text.h"
 
@@ -38,4 +39,30 @@ char *text_new_args(const char *format, va_list args)
         return NULL;
     assay_text_unsign_nan(format, text);
     return text;
+}
+
+bool text_is_blank(const char *text)
+{
+    return text[strspn(text, " \t\r\n")] == '\0';
+}
+
+/* Digits where they belong, and a day that the calendar has. */
+bool text_is_day(const char *text)
+{
+    static const char form[] = "dddd-dd-dd";
+    struct tm day = { 0 }, real;
+    for (size_t i = 0; i < sizeof form; i++)
+        if (form[i] == 'd' ? text[i] < '0' || text[i] > '9'
+                           : text[i] != form[i])
+            return false;
+    if (!strptime(text, "%Y-%m-%d", &day))
+        return false;
+    real = day;
+    timegm(&real);
+    return real.tm_mon == day.tm_mon && real.tm_mday == day.tm_mday;
+}
+
+bool text_is_link(const char *text)
+{
+    return strstr(text, "://");
 }

@@ -7,6 +7,7 @@
 #define ASSAY_TEXT_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,12 @@ void text_append(char *text, size_t size, const char *format, ...)
 /* The same in a room of its own; free(). NULL: out of memory. */
 char *text_new_args(const char *format, va_list args)
     __attribute__((format(printf, 1, 0)));
+
+/* Whether there is nothing to be read in it; whether it is a day that the
+ * calendar has, as YYYY-MM-DD; whether it is a link. */
+bool text_is_blank(const char *text);
+bool text_is_day(const char *text);
+bool text_is_link(const char *text);
 
 /* The "s" of n things: 1 block, 2 blocks. */
 static inline const char *plural(int64_t n)

@@ -221,7 +221,8 @@ static void fill_softmax(int i, struct topic_row *r)
         assay_softmax_get((enum assay_softmax)i);
     text(r, form->name);
     integer(r, form->key_tile);
-    text(r, form->down                        ? "online, down"
+    text(r, form->walk == ASSAY_WALK_DOWN     ? "online, down"
+            : form->walk == ASSAY_WALK_PARTS  ? "online, parts"
             : form->kind == ASSAY_KIND_ONLINE ? "online"
                                               : "first tile");
     text(r, form->whole_sum ? "whole" : "rounded");

@@ -285,7 +285,7 @@ static enum assay_status choose(struct audit *a, struct assay_error *err)
     /* reading what a set holds makes its own recipes known */
     if (a->set && (st = held_recipes(a, err)) != ASSAY_OK)
         return st;
-    if (a->set && !a->o->recipe && !a->o->recipe_file)
+    if (a->options.n_recipes > 0 && !a->o->recipe && !a->o->recipe_file)
         return ASSAY_OK;
     const struct recipe_selection selection = { a->o->recipe, a->o->recipe_file,
                                                 "all", false };

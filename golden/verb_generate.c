@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * assay generate: captured heads to a golden set.
+ * assay generate: captured heads, or an imported set, to a golden set.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "assay/blas.h"
+#include "assay/memory.h"
 #include "golden/answers.h"
 #include "golden/limits.h"
 #include "golden/select.h"
@@ -88,17 +89,20 @@ static const struct argp_child children[] = { { &source_argp, 0, NULL, 0 },
 static const struct argp argp = {
     keys,
     parse,
-    "FILE.safetensors...\n--dist NAME --shape LINE",
+    "FILE...\n--dist NAME --shape LINE",
     "Makes a golden set from captured heads: for tensors X.q, X.k and X.v of "
-    "each file, the exact answer with its error bar, and what a perfect kernel "
-    "of each recipe gives, with its jitter. Heads can be made from random "
-    "numbers too.\v"
+    "each file (safetensors, HDF5, a folder of .npy or X.q.npy), the exact "
+    "answer with its error bar, and what a perfect kernel of each recipe "
+    "gives, with its jitter. Heads can be made from random numbers too, or be "
+    "those of a set: answers made elsewhere that it has (`assay import`) stay, "
+    "and get a jitter.\v"
     "Example:\n"
     "  assay generate data/lm_causal_gqa.safetensors -o heads.h5\n"
     "  assay generate capture.safetensors --layout bshd --mask causal "
     "--recipe bf16 --precision f64 -o set.h5\n"
     "  assay generate capture.safetensors --recipe fp8@gfx950-u32,mxfp8 \\\n"
     "      -o set.h5\n"
+    "  assay generate imported.h5 -o full.h5\n"
     "  assay generate --dist peaked --shape h8,s2048,d128 --recipe all \\\n"
     "      -o set.h5",
     children,
@@ -127,32 +131,94 @@ static char *command_text(const struct options *o)
     return fclose(out) == 0 ? text : NULL;
 }
 
+/* The recipes of one case; those that `theirs` is set for have answers made
+ * elsewhere, which the new set keeps. */
+struct chosen {
+    const struct assay_recipe *recipes[ASSAY_RECIPES_MAX];
+    bool theirs[ASSAY_RECIPES_MAX];
+    size_t n;
+};
+
 struct generate {
     const struct options *o;
     const struct assay_recipe *recipes[ASSAY_RECIPES_MAX];
     size_t n_recipes;
     struct source *source;
     struct assay_set_writer *writer;
+    struct chosen theirs; /* recipes with answers made elsewhere, of any case */
 };
 
-/* The recipes that are defined for a head; the others are told. */
-static size_t applicable(const struct generate *g, const char *name,
-                         const struct assay_problem *p,
-                         const struct assay_recipe *out[ASSAY_RECIPES_MAX])
+/* Recipes that a set has answers made elsewhere for, in their forms. */
+static enum assay_status add_theirs(const struct generate *g, size_t i,
+                                    struct chosen *out, struct assay_error *err)
 {
+    const struct assay_recipe **have = NULL;
+    size_t index, n = 0;
+    const struct assay_set *set = source_set(g->source, i, &index);
+    enum assay_status st =
+        set ? assay_set_recipes(set, index, &have, &n, err) : ASSAY_OK;
+    for (size_t r = 0; st == ASSAY_OK && r < n; r++) {
+        char *maker;
+        st = assay_set_maker(set, index, have[r], &maker, err);
+        if (st == ASSAY_OK && maker) {
+            out->theirs[out->n] = true;
+            out->recipes[out->n++] = have[r];
+        }
+        free(maker);
+    }
+    free(have);
+    return st;
+}
+
+static bool is_chosen(const struct chosen *c, const struct assay_recipe *r)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->recipes[i]->id == r->id)
+            return true;
+    return false;
+}
+
+/* Those, and the recipes that are defined for a head; the others are told. */
+static enum assay_status choose(const struct generate *g, size_t at,
+                                struct chosen *out, struct assay_error *err)
+{
+    const char *name = source_name(g->source, at);
     struct assay_error why;
-    size_t n = 0;
-    for (size_t i = 0; i < g->n_recipes; i++)
-        if (assay_recipe_check(g->recipes[i], p, &why) == ASSAY_OK)
-            out[n++] = g->recipes[i];
+    *out = (struct chosen){ 0 };
+    enum assay_status st = add_theirs(g, at, out, err);
+    for (size_t i = 0; st == ASSAY_OK && i < g->n_recipes; i++)
+        if (is_chosen(out, g->recipes[i]))
+            continue;
+        else if (assay_recipe_check(g->recipes[i],
+                                    source_problem(g->source, at),
+                                    &why) == ASSAY_OK)
+            out->recipes[out->n++] = g->recipes[i];
         else
             fprintf(stderr,
                     "assay generate: recipe %s skipped for head %s: %s\n",
                     g->recipes[i]->name, name, why.text);
-    if (n == 0)
+    if (st == ASSAY_OK && out->n == 0)
         fprintf(stderr, "assay generate: head %s skipped: no recipe is left\n",
                 name);
-    return n;
+    return st;
+}
+
+/* Which recipes an imported set has answers for is what is asked for, where
+ * nothing else is. */
+static enum assay_status keep_theirs(struct generate *g,
+                                     struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < source_count(g->source); i++) {
+        struct chosen c = { 0 };
+        st = add_theirs(g, i, &c, err);
+        for (size_t r = 0; r < c.n; r++)
+            if (!is_chosen(&g->theirs, c.recipes[r]))
+                g->theirs.recipes[g->theirs.n++] = c.recipes[r];
+    }
+    if (g->theirs.n > 0 && !g->o->recipe && !g->o->recipe_file)
+        g->n_recipes = 0;
+    return st;
 }
 
 /* Before anything is computed: whether any recipe is defined for any head. */
@@ -160,6 +226,8 @@ static enum assay_status check_any(const struct generate *g,
                                    struct assay_error *err)
 {
     struct assay_error why = { 0 }, one;
+    if (g->theirs.n > 0)
+        return ASSAY_OK;
     for (size_t n = 0; n < source_count(g->source); n++)
         for (size_t i = 0; i < g->n_recipes; i++) {
             enum assay_status st = assay_recipe_check(
@@ -174,9 +242,69 @@ static enum assay_status check_any(const struct generate *g,
                       "no chosen recipe is defined for any head: %s", why.text);
 }
 
-static enum assay_status do_case(struct generate *g, struct assay_case *c,
-                                 const struct assay_recipe *const *recipes,
-                                 size_t n, struct assay_error *err)
+/* O and LSE made elsewhere in place of the emulated ones, whose jitter and
+ * bound they take on. */
+static enum assay_status take_theirs(const struct generate *g, size_t i,
+                                     const struct assay_problem *p,
+                                     struct assay_answer *answer,
+                                     struct assay_error *err)
+{
+    struct assay_answer theirs;
+    size_t index;
+    const struct assay_set *set = source_set(g->source, i, &index);
+    enum assay_status st =
+        assay_set_read_answer(set, index, p, answer->recipe, &theirs, err);
+    if (st != ASSAY_OK)
+        return st;
+    assay_free(answer->o);
+    assay_free(answer->lse);
+    answer->o = theirs.o;
+    answer->lse = theirs.lse;
+    answer->maker = theirs.maker;
+    theirs.o = NULL;
+    theirs.lse = NULL;
+    theirs.maker = NULL;
+    assay_answer_free(&theirs);
+    return ASSAY_OK;
+}
+
+static enum assay_status
+make_answers(struct generate *g, size_t i, const struct assay_case *c,
+             const struct chosen *chosen, const struct assay_inputs *in,
+             const struct assay_run *run, struct assay_answer *answers,
+             struct assay_error *err)
+{
+    enum assay_status st = ASSAY_OK;
+    for (size_t r = 0; st == ASSAY_OK && r < chosen->n; r++) {
+        st = answers_recipe(chosen->recipes[r], &c->problem, in, run,
+                            &answers[r], err);
+        if (st == ASSAY_OK && chosen->theirs[r])
+            st = take_theirs(g, i, &c->problem, &answers[r], err);
+        if (st != ASSAY_OK)
+            assay_fail_in(err, st, "%s, recipe %s", c->name,
+                          chosen->recipes[r]->name);
+    }
+    return st;
+}
+
+static void warn_all(const struct generate *g, const struct assay_case *c,
+                     const struct assay_exact *exact,
+                     const struct chosen *chosen,
+                     const struct assay_answer *answers)
+{
+    answers_warn("generate", c, "exact", exact->o, exact->lse,
+                 g->o->f64 ? "" : ANSWERS_TRY_F64);
+    for (size_t r = 0; r < chosen->n; r++)
+        if (!chosen->theirs[r])
+            answers_warn("generate", c, chosen->recipes[r]->name, answers[r].o,
+                         answers[r].lse,
+                         " (a kernel of the recipe gives the same)");
+}
+
+static enum assay_status do_case(struct generate *g, size_t i,
+                                 const struct assay_case *c,
+                                 const struct chosen *chosen,
+                                 struct assay_error *err)
 {
     struct assay_inputs in;
     struct assay_exact exact = { 0 };
@@ -190,25 +318,15 @@ static enum assay_status do_case(struct generate *g, struct assay_case *c,
         return st;
     progress_begin(&progress, c->name);
     st = answers_exact(&c->problem, &in, g->o->f64, &run, &exact, err);
-    for (size_t i = 0; st == ASSAY_OK && i < n; i++) {
-        st = answers_recipe(recipes[i], &c->problem, &in, &run, &answers[i],
-                            err);
-        if (st != ASSAY_OK)
-            assay_fail_in(err, st, "%s, recipe %s", c->name, recipes[i]->name);
-    }
+    if (st == ASSAY_OK)
+        st = make_answers(g, i, c, chosen, &in, &run, answers, err);
     progress_end(&progress);
     if (st == ASSAY_OK) {
-        answers_warn("generate", c, "exact", exact.o, exact.lse,
-                     g->o->f64 ? "" : ANSWERS_TRY_F64);
-        for (size_t i = 0; i < n; i++)
-            answers_warn("generate", c, recipes[i]->name, answers[i].o,
-                         answers[i].lse,
-                         " (a kernel of the recipe gives the same)");
+        warn_all(g, c, &exact, chosen, answers);
+        st = assay_set_add(g->writer, c, &exact, answers, chosen->n, err);
     }
-    if (st == ASSAY_OK)
-        st = assay_set_add(g->writer, c, &exact, answers, n, err);
-    for (size_t i = 0; i < n; i++)
-        assay_answer_free(&answers[i]);
+    for (size_t r = 0; r < chosen->n; r++)
+        assay_answer_free(&answers[r]);
     assay_exact_free(&exact);
     assay_inputs_free(&in);
     return st;
@@ -225,17 +343,16 @@ static void say_done(const struct assay_case *c)
 static enum assay_status do_head(struct generate *g, size_t i, size_t *count,
                                  struct assay_error *err)
 {
-    const struct assay_recipe *recipes[ASSAY_RECIPES_MAX];
     const struct assay_run run = { .threads = g->o->threads };
+    struct chosen chosen;
     struct assay_case c;
-    size_t n = applicable(g, source_name(g->source, i),
-                          source_problem(g->source, i), recipes);
-    if (n == 0)
-        return ASSAY_OK;
-    enum assay_status st = source_read(g->source, i, &run, &c, err);
+    enum assay_status st = choose(g, i, &chosen, err);
+    if (st != ASSAY_OK || chosen.n == 0)
+        return st;
+    st = source_read(g->source, i, &run, &c, err);
     if (st != ASSAY_OK)
         return st;
-    st = do_case(g, &c, recipes, n, err);
+    st = do_case(g, i, &c, &chosen, err);
     if (st == ASSAY_OK) {
         say_done(&c);
         ++*count;
@@ -253,6 +370,19 @@ static enum assay_status do_all(struct generate *g, size_t *count,
     return st;
 }
 
+static void say_end(const struct generate *g, size_t count, const char *hash)
+{
+    size_t n = g->theirs.n;
+    for (size_t i = 0; i < g->n_recipes; i++)
+        n += !is_chosen(&g->theirs, g->recipes[i]);
+    fprintf(stderr, "%s: %zu case%s, %zu recipe%s", g->o->out, count,
+            plural((int64_t)count), n, plural((int64_t)n));
+    if (g->theirs.n > 0)
+        fprintf(stderr, ", answers of %zu of them made elsewhere", g->theirs.n);
+    fprintf(stderr, ", content %s (%s, core %s)\n", hash, assay_blas_name(),
+            assay_blas_core());
+}
+
 static enum assay_status generate(struct generate *g, struct assay_error *err)
 {
     char hash[SET_HASH_CHARS + 1];
@@ -268,6 +398,7 @@ static enum assay_status generate(struct generate *g, struct assay_error *err)
             ASSAY_OK ||
         (st = source_open(&g->o->source, g->o->out, &g->source, err)) !=
             ASSAY_OK ||
+        (st = keep_theirs(g, err)) != ASSAY_OK ||
         (st = check_any(g, err)) != ASSAY_OK)
         return st;
     char *command = command_text(g->o);
@@ -290,11 +421,7 @@ static enum assay_status generate(struct generate *g, struct assay_error *err)
     }
     st = assay_set_commit(g->writer, hash, err);
     if (st == ASSAY_OK)
-        fprintf(stderr,
-                "%s: %zu case%s, %zu recipe%s, content %s (%s, core %s)\n",
-                g->o->out, count, plural((int64_t)count), g->n_recipes,
-                plural((int64_t)g->n_recipes), hash, assay_blas_name(),
-                assay_blas_core());
+        say_end(g, count, hash);
     return st;
 }
 

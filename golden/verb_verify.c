@@ -77,7 +77,9 @@ static double luck(bool f64, double largest)
     return 16 * (f64 ? 0x1p-53 : 0x1p-24) * largest;
 }
 
-enum sameness { SAME_BITS, SAME_WITHIN, DIFFERENT };
+/* An answer made elsewhere is nothing to make again: how far assay's own is
+ * from it is told. */
+enum sameness { SAME_BITS, SAME_WITHIN, ELSEWHERE, DIFFERENT };
 
 struct finding {
     enum sameness same;
@@ -188,14 +190,38 @@ static bool same_bits(const struct assay_problem *p,
            memcmp(i->bound, j->bound, n) == 0;
 }
 
+/* `o` is the answer that they are of. */
+static bool same_yardsticks(const struct assay_problem *p,
+                            const struct assay_jitter *i,
+                            const struct assay_jitter *j, const float *o)
+{
+    for (int64_t r = 0; r < assay_problem_rows(p); r++) {
+        const float *row =
+            o + assay_row_offset(p->nq, p->hq, p->dv, r / p->nq / p->hq,
+                                 r % p->nq, r / p->nq % p->hq);
+        double norm2 = 0;
+        for (int64_t c = 0; c < p->dv; c++)
+            norm2 += (double)row[c] * (double)row[c];
+        if (!same_yardstick(i->o[r], j->o[r], luck(false, sqrt(norm2))) ||
+            !same_yardstick(i->lse[r], j->lse[r], luck(false, 16)))
+            return false;
+    }
+    for (int64_t bh = 0; bh < p->b * p->hq; bh++)
+        if (!same_yardstick(i->gain[bh], j->gain[bh], luck(false, 1)))
+            return false;
+    for (int64_t c = 0; c < assay_problem_o_elems(p); c++)
+        if (!same_yardstick(i->bound[c], j->bound[c], luck(false, o[c])))
+            return false;
+    return true;
+}
+
 /* Payloads are bit-exact or wrong; O and LSE may move by the jitter. */
 static struct finding compare_answer(const struct assay_problem *p,
                                      const struct assay_answer *a,
                                      const struct assay_answer *b,
                                      struct assay_row *rows)
 {
-    const struct assay_jitter *i = &a->jitter, *j = &b->jitter;
-    const double luck_lse = luck(false, 16);
+    const struct assay_jitter *i = &a->jitter;
     struct finding f = { same_bits(p, a, b) ? SAME_BITS : SAME_WITHIN, 0, 0 };
     int64_t n = assay_problem_rows(p);
     if (!same_payloads(p, &a->payloads, &b->payloads))
@@ -207,19 +233,34 @@ static struct finding compare_answer(const struct assay_problem *p,
         double o = rows[r].mismatched ? NAN : rows[r].distance;
         double lse = lse_difference(b->lse[r], a->lse[r]);
         if (!(o <= ASSAY_JITTERS_O * i->o[r]) ||
-            !(lse <= ASSAY_JITTERS_LSE * i->lse[r]) ||
-            !same_yardstick(i->o[r], j->o[r], luck(false, rows[r].norm_b)) ||
-            !same_yardstick(i->lse[r], j->lse[r], luck_lse))
+            !(lse <= ASSAY_JITTERS_LSE * i->lse[r]))
             f.same = DIFFERENT;
         f.o = assay_worst(f.o, o);
         f.lse = assay_worst(f.lse, lse);
     }
-    for (int64_t bh = 0; bh < p->b * p->hq; bh++)
-        if (!same_yardstick(i->gain[bh], j->gain[bh], luck(false, 1)))
-            f.same = DIFFERENT;
-    for (int64_t c = 0; c < assay_problem_o_elems(p); c++)
-        if (!same_yardstick(i->bound[c], j->bound[c], luck(false, a->o[c])))
-            f.same = DIFFERENT;
+    if (!same_yardsticks(p, i, &b->jitter, a->o))
+        f.same = DIFFERENT;
+    return f;
+}
+
+/* O and LSE made elsewhere are as they are; what assay made beside them, the
+ * payloads and perhaps a jitter, is held against what it makes now. */
+static struct finding compare_elsewhere(const struct assay_problem *p,
+                                        const struct assay_answer *a,
+                                        const struct assay_answer *b,
+                                        struct assay_row *rows)
+{
+    const struct assay_jitter *i = &a->jitter, *j = &b->jitter;
+    struct finding f = { ELSEWHERE, 0, a->lse ? 0 : NAN };
+    if (!same_payloads(p, &a->payloads, &b->payloads) ||
+        (i->o && !same_yardsticks(p, i, j, a->o)))
+        f.same = DIFFERENT;
+    assay_rows_compare(p, b->o, a->o, rows);
+    for (int64_t r = 0; r < assay_problem_rows(p); r++) {
+        f.o = assay_worst(f.o, rows[r].mismatched ? NAN : rows[r].distance);
+        if (a->lse)
+            f.lse = assay_worst(f.lse, lse_difference(b->lse[r], a->lse[r]));
+    }
     return f;
 }
 
@@ -239,6 +280,7 @@ static void report(struct verify *v, const char *name, const char *answer,
     } words[] = {
         [SAME_BITS] = { "bitwise same", COLOUR_GOOD },
         [SAME_WITHIN] = { "same within the bar", COLOUR_GOOD },
+        [ELSEWHERE] = { "made elsewhere", COLOUR_DIM },
         [DIFFERENT] = { "DIFFERENT", COLOUR_BAD },
     };
     v->counts[f.same]++;
@@ -248,7 +290,10 @@ static void report(struct verify *v, const char *name, const char *answer,
     table_text(v->table, 2, words[f.same].text);
     table_colour(v->table, 2, words[f.same].colour);
     table_printf(v->table, 3, "%.1e", f.o);
-    table_printf(v->table, 4, "%.1e", f.lse);
+    if (f.same == ELSEWHERE && isnan(f.lse))
+        table_text(v->table, 4, "-");
+    else
+        table_printf(v->table, 4, "%.1e", f.lse);
 }
 
 static enum assay_status verify_exact(struct verify *v, size_t i,
@@ -258,6 +303,8 @@ static enum assay_status verify_exact(struct verify *v, size_t i,
                                       struct assay_error *err)
 {
     struct assay_exact was = { 0 }, now = { 0 };
+    if (!assay_set_has_exact(v->set, i))
+        return ASSAY_OK;
     enum assay_status st =
         assay_set_read_exact(v->set, i, &c->problem, &was, err);
     if (st == ASSAY_OK)
@@ -283,7 +330,9 @@ verify_recipe(struct verify *v, size_t i, const struct assay_recipe *recipe,
                                                       &was, err)) == ASSAY_OK)
         st = answers_recipe(recipe, p, in, run, &now, err);
     if (st == ASSAY_OK)
-        report(v, c->name, recipe->name, compare_answer(p, &was, &now, rows));
+        report(v, c->name, recipe->name,
+               was.maker ? compare_elsewhere(p, &was, &now, rows)
+                         : compare_answer(p, &was, &now, rows));
     assay_answer_free(&was);
     assay_answer_free(&now);
     assay_free(rows);
@@ -342,6 +391,19 @@ static void explain(const struct verify *v)
              "were: the bits should not have moved");
 }
 
+static void say_counts(const struct verify *v)
+{
+    const size_t *n = v->counts;
+    printf("%zu answers: %zu bitwise the same, %zu within the bar, %zu "
+           "different",
+           n[SAME_BITS] + n[SAME_WITHIN] + n[ELSEWHERE] + n[DIFFERENT],
+           n[SAME_BITS], n[SAME_WITHIN], n[DIFFERENT]);
+    if (n[ELSEWHERE] > 0)
+        printf(", %zu made elsewhere, whose distance to assay's own is told",
+               n[ELSEWHERE]);
+    putchar('\n');
+}
+
 static enum assay_status remake(struct verify *v, struct assay_error *err)
 {
     static const struct column columns[] = {
@@ -356,10 +418,7 @@ static enum assay_status remake(struct verify *v, struct assay_error *err)
     for (size_t i = 0; st == ASSAY_OK && i < assay_set_count(v->set); i++)
         st = verify_case(v, i, err);
     table_print(v->table, stdout);
-    printf("%zu answers: %zu bitwise the same, %zu within the bar, %zu "
-           "different\n",
-           v->counts[SAME_BITS] + v->counts[SAME_WITHIN] + v->counts[DIFFERENT],
-           v->counts[SAME_BITS], v->counts[SAME_WITHIN], v->counts[DIFFERENT]);
+    say_counts(v);
     if (st == ASSAY_OK && (v->counts[SAME_WITHIN] || v->counts[DIFFERENT]))
         explain(v);
     return st;
@@ -398,7 +457,9 @@ int verb_verify(int argc, char **argv)
         printf("%s: %zu case%s, every hash as written, content %s\n", o.file,
                assay_set_count(v.set), plural((int64_t)assay_set_count(v.set)),
                assay_set_hash(v.set));
-        if (!o.hashes_only)
+        if (!assay_set_has_answers(v.set))
+            puts("no answers to make again: the set was imported without any");
+        else if (!o.hashes_only)
             st = remake(&v, &err);
     }
     int code = st == ASSAY_OK

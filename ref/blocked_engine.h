@@ -427,6 +427,12 @@ static void coded_scores(const struct blocked_job *job, struct rows *w,
     }
 }
 
+/* Parts are left to the jitter. */
+static bool is_down(const struct blocked_job *job)
+{
+    return job->form && job->form->walk == ASSAY_WALK_DOWN;
+}
+
 static void one_block(const struct blocked_job *job, struct rows *w,
                       struct block at)
 {
@@ -444,8 +450,7 @@ static void one_block(const struct blocked_job *job, struct rows *w,
         w->acc[c] = 0;
     const int64_t tiles = (seen + job->key_tile - 1) / job->key_tile;
     for (int64_t t = 0; t < tiles; t++) {
-        const int64_t j0 =
-            (job->form && job->form->down ? tiles - 1 - t : t) * job->key_tile;
+        const int64_t j0 = (is_down(job) ? tiles - 1 - t : t) * job->key_tile;
         int64_t n = seen - j0 < job->key_tile ? seen - j0 : job->key_tile;
         const REAL *k =
             load(job->k + assay_row_offset(p->nk, p->hk, p->dk, at.b, j0,

@@ -154,6 +154,30 @@ static void fill_online_down(const struct blocked_job *job, struct scratch *x,
     }
 }
 
+/* A part begins or ends no nearer than its cuts are: a key's part ends with its
+ * own cut's keys after it, or begins with those before it, and may be all. */
+static void fill_online_parts(const struct blocked_job *job, struct scratch *x,
+                              const float *s, int64_t n)
+{
+    float most = -INFINITY;
+    for (int64_t j = 0; j < n; j++)
+        most = s[j] > most ? s[j] : most;
+    for (int64_t j0 = 0; j0 < n; j0 += ASSAY_FRAME) {
+        const int64_t end = j0 + ASSAY_FRAME < n ? j0 + ASSAY_FRAME : n;
+        float up = -INFINITY, down = -INFINITY;
+        for (int64_t j = j0; j < end; j++)
+            x->top[j] = up = s[j] > up ? s[j] : up;
+        for (int64_t j = end - 1; j >= j0; j--) {
+            down = s[j] > down ? s[j] : down;
+            x->end[j] = most;
+            /* where P has blocks, tiles are whole frames */
+            x->top[j] = job->p_blocks      ? up
+                        : down < x->top[j] ? down
+                                           : x->top[j];
+        }
+    }
+}
+
 /* Between which maxima the P of keys from `first` on may be taken; `top` is
  * that of the keys before. ONLINE: at the end of any tile that holds it.
  * FROZEN: that of the first tile, which later ones replace only where P would
@@ -163,10 +187,11 @@ static void fill_maxima(const struct blocked_job *job, struct scratch *x,
 {
     const float over = job->form->kind == ASSAY_KIND_FROZEN ? 32 : 0;
     if (job->form->kind == ASSAY_KIND_ONLINE) {
-        if (job->form->down)
-            fill_online_down(job, x, s, n);
-        else
-            fill_online(job, x, s, n, top);
+        switch (job->form->walk) {
+        case ASSAY_WALK_UP: fill_online(job, x, s, n, top); break;
+        case ASSAY_WALK_DOWN: fill_online_down(job, x, s, n); break;
+        case ASSAY_WALK_PARTS: fill_online_parts(job, x, s, n); break;
+        }
         return;
     }
     for (int64_t j0 = first; j0 < n; j0 += job->key_tile) {
@@ -339,10 +364,11 @@ static double to_final(struct to_final *last, float m, float top)
     return last->factor;
 }
 
-/* Of a row whose maxima rise from the first key on, or from the last. */
+/* Of a row whose maxima rise from the first key on, from the last, or are
+ * highest in all. */
 static float final_top(const struct scratch *x, int64_t n)
 {
-    return x->top[0] > x->top[n - 1] ? x->top[0] : x->top[n - 1];
+    return x->end[0] > x->end[n - 1] ? x->end[0] : x->end[n - 1];
 }
 
 /* Adds up a row, everything relative to the final maximum. */

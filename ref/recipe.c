@@ -9,7 +9,6 @@
 
 enum { NO, YES };
 enum { ROUNDED, WHOLE };
-enum { UP, DOWN };
 /* what softmax.def calls the recipe's own format of P */
 #define ASSAY_RECIPE ASSAY_FORMATS
 
@@ -17,7 +16,7 @@ static const struct assay_softmax_form softmaxes[] = {
 #define ASSAY_SOFTMAX(id, name, kind, tile, walk, sum, p, nearest, promise, \
                       about)                                                \
     { ASSAY_SOFTMAX_##id,      name,           ASSAY_KIND_##kind, tile,     \
-      (walk) == DOWN,          (sum) == WHOLE, ASSAY_##p,         nearest,  \
+      ASSAY_WALK_##walk,       (sum) == WHOLE, ASSAY_##p,         nearest,  \
       ASSAY_PROMISE_##promise, about },
 #include "assay/softmax.def"
 #undef ASSAY_SOFTMAX

@@ -123,11 +123,10 @@ static enum assay_status restore_lse(const struct assay_problem *p,
 static const struct assay_softmax_form *
 form_of(const struct assay_softmax_form *form, bool softmax)
 {
-    return softmax
+    return softmax || form->kind == ASSAY_KIND_ONLINE
                ? form
-               : assay_softmax_get(form->down ? ASSAY_SOFTMAX_WHOLE_SUM_DOWN
-                                   : form->whole_sum ? ASSAY_SOFTMAX_WHOLE_SUM
-                                                     : ASSAY_SOFTMAX_NOMINAL);
+               : assay_softmax_get(form->whole_sum ? ASSAY_SOFTMAX_WHOLE_SUM
+                                                   : ASSAY_SOFTMAX_NOMINAL);
 }
 
 static struct blocked_job job_of(const struct assay_recipe *recipe,

@@ -24,6 +24,24 @@ static void exit_3(void *shared)
     _exit(3);
 }
 
+static void exit_113(void *shared)
+{
+    (void)shared;
+    _exit(113);
+}
+
+static void print_much(void *shared)
+{
+    static const char line[] =
+        "0123456789abcdef0123456789abcdef0123456789abcde\n";
+    for (int i = 0; i < *(int *)shared; i++)
+        if (write(i & 1 ? STDERR_FILENO : STDOUT_FILENO, line,
+                  sizeof line - 1) != sizeof line - 1)
+            _exit(1);
+    if (write(STDOUT_FILENO, "last words", 10) != 10)
+        _exit(1);
+}
+
 static void crash(void *shared)
 {
     (void)shared;
@@ -76,6 +94,20 @@ START_TEST(exit_is_told_apart)
     ck_assert_str_eq(out.output, "last ? words");
     child_describe(&out, text, sizeof text);
     ck_assert_str_eq(text, "exited with status 3, last said \"last ? words\"");
+    out = run(exit_113, NULL, 60);
+    child_describe(&out, text, sizeof text);
+    ck_assert_str_eq(text, "exited with status 113");
+}
+END_TEST
+
+/* More than a pipe holds, and than is kept. */
+START_TEST(output_is_taken_and_counted)
+{
+    int lines = 100000;
+    struct child_outcome out = run(print_much, &lines, 60);
+    ck_assert_int_eq(out.end, CHILD_RETURNED);
+    ck_assert_uint_eq(out.printed, 48 * 100000 + 10);
+    ck_assert_str_eq(out.output, "last words");
 }
 END_TEST
 
@@ -200,6 +232,7 @@ int main(void)
     TCase *tests = tcase_create("child");
     tcase_add_test(tests, returns_and_shares);
     tcase_add_test(tests, exit_is_told_apart);
+    tcase_add_test(tests, output_is_taken_and_counted);
     tcase_add_test(tests, signal_is_named);
     tcase_add_test(tests, hang_ends_at_the_deadline);
     tcase_add_test(tests, nothing_is_left_behind);

@@ -105,6 +105,7 @@ START_TEST(forms)
         { "nominal", ASSAY_KIND_ONLINE, false, false, true },
         { "whole-sum", ASSAY_KIND_ONLINE, true, false, true },
         { "whole-sum-down", ASSAY_KIND_ONLINE, true, false, true },
+        { "whole-sum-split", ASSAY_KIND_ONLINE, true, false, true },
         { "gfx950-u32", ASSAY_KIND_U32, false, true, true },
         { "gfx950-byte", ASSAY_KIND_BYTE, false, true, true },
         { "gfx950-byte-trunc", ASSAY_KIND_BYTE, false, true, false },
@@ -120,7 +121,10 @@ START_TEST(forms)
         ck_assert_int_eq(f->kind, rows[i].kind);
         ck_assert_int_eq(f->key_tile, 128);
         ck_assert_int_eq(f->whole_sum, rows[i].whole_sum);
-        ck_assert_int_eq(f->down, i == ASSAY_SOFTMAX_WHOLE_SUM_DOWN);
+        ck_assert_int_eq(f->walk,
+                         i == ASSAY_SOFTMAX_WHOLE_SUM_DOWN    ? ASSAY_WALK_DOWN
+                         : i == ASSAY_SOFTMAX_WHOLE_SUM_SPLIT ? ASSAY_WALK_PARTS
+                                                              : ASSAY_WALK_UP);
         ck_assert_int_eq(f->p_format,
                          rows[i].fixes_p ? ASSAY_E4M3FN : ASSAY_FORMATS);
         ck_assert_int_eq(f->nearest, rows[i].nearest);

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assay/merge.h"
 #include "check_assay.h"
 #include "check_values.h"
+
 #include "golden/heads.h"
 #include "plain_recipe.h"
 #include "recipe_run.h"
@@ -493,6 +495,92 @@ START_TEST(wrong_kernels)
 }
 END_TEST
 
+/* Keys from `from` to `to` of a head in a form of its own, as a part. */
+static struct emulated part_of_keys(const struct head *h,
+                                    const struct assay_inputs *in,
+                                    enum assay_softmax form, int64_t from,
+                                    int64_t to)
+{
+    struct assay_problem p = *h->p;
+    const int64_t row_k = p.hk * p.dk, row_v = p.hk * p.dv;
+    p.nk = to - from;
+    struct assay_payloads x = payloads_of(h->r, &p, in->q, in->k + from * row_k,
+                                          in->v + from * row_v);
+    struct emulated e = emulate(assay_recipe_in_form(h->r, form), &p, &x, 0);
+    assay_payloads_free(&x);
+    return e;
+}
+
+/* A kernel that cuts the keys of a head into parts of `width` keys, as split-KV
+ * does it. */
+static struct emulated split_kernel(const struct head *h,
+                                    const struct assay_inputs *in,
+                                    enum assay_softmax form, int64_t width)
+{
+    const struct assay_problem *p = h->p;
+    const int64_t o_elems = assay_problem_o_elems(p), rows = h->rows;
+    struct emulated all = { must_alloc((size_t)o_elems, sizeof *all.o),
+                            must_alloc((size_t)rows, sizeof *all.lse) };
+    double *o = must_alloc((size_t)(2 * o_elems), sizeof *o);
+    double *lse = must_alloc((size_t)(2 * rows), sizeof *lse);
+    const struct assay_partial parts[] = {
+        { "", "", o, lse }, { "", "", o + o_elems, lse + rows }
+    };
+    for (int64_t from = 0; from < p->nk; from += width) {
+        struct emulated e = part_of_keys(
+            h, in, form, from, from + width < p->nk ? from + width : p->nk);
+        double *to = o + (from ? o_elems : 0);
+        for (int64_t i = 0; i < o_elems; i++)
+            to[i] = (double)e.o[i];
+        memcpy(lse + (from ? rows : 0), e.lse, (size_t)rows * sizeof *lse);
+        emulated_free(&e);
+        ck_assert_int_eq(
+            assay_merge(p, from ? 2 : 1, parts, false, o, lse, NULL), ASSAY_OK);
+    }
+    for (int64_t i = 0; i < o_elems; i++)
+        all.o[i] = (float)o[i];
+    memcpy(all.lse, lse, (size_t)rows * sizeof *lse);
+    free(o);
+    free(lse);
+    return all;
+}
+
+/* Every cut's kernel, walked either way in its parts. */
+static void check_splits(const struct head *h)
+{
+    static const int64_t widths[] = { 64, 128, 320, 512 };
+    struct assay_inputs in;
+    struct figures f = figures_new(h);
+    ck_assert_int_eq(assay_case_values(&h->c, &in, NULL), ASSAY_OK);
+    for (int i = 0; i < 8; i++)
+        absorb(h,
+               split_kernel(h, &in,
+                            i % 2 ? ASSAY_SOFTMAX_WHOLE_SUM_DOWN
+                                  : ASSAY_SOFTMAX_WHOLE_SUM,
+                            widths[i / 2]),
+               &f);
+    assay_inputs_free(&in);
+    if (h->r->softmax == ASSAY_SOFTMAX_WHOLE_SUM_SPLIT) {
+        expect_honest(h, "splits", &f);
+    } else {
+        printf("# %s %s: %d rows beyond\n", h->c.name, form_name(h->r),
+               (int)f.beyond_o);
+        ck_assert_int_gt(f.beyond_o, 0);
+    }
+    figures_free(&f);
+}
+
+/* Parts are legal in the form that has them, and seen in another. */
+START_TEST(split_kernels)
+{
+    static const enum assay_softmax forms[] = { ASSAY_SOFTMAX_WHOLE_SUM_SPLIT,
+                                                ASSAY_SOFTMAX_WHOLE_SUM };
+    each_head(
+        1, assay_recipe_in_form(assay_recipe_get(ASSAY_RECIPE_BF16), forms[_i]),
+        check_splits);
+}
+END_TEST
+
 enum made { NORMAL, INFINITE, APART };
 
 /* Q, K and V times powers of two, elements of V of one size; one element of the
@@ -619,6 +707,7 @@ int main(void)
     tcase_add_loop_test(c, honest_kernels, 0,
                         2 * ASSAY_RECIPES * ASSAY_SOFTMAXES);
     tcase_add_loop_test(c, wrong_kernels, 0, 2 * ASSAY_RECIPES * 4);
+    tcase_add_loop_test(c, split_kernels, 0, 2);
     suite_add_tcase(suite, c);
     return assay_check_main(suite);
 }

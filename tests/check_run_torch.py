@@ -58,8 +58,8 @@ def check_answer(name, tensors, causal, lse_is_told):
     if "lse" in found:
         assert found["lse"].shape == lse.shape, (found["lse"].shape, lse.shape)
         assert (found["lse"] - lse).abs().max() < 2e-4, (found["lse"] - lse).abs().max()
-        down = "flash" in facts["kernel"] and facts["device"].startswith("NVIDIA")
-        assert facts["softmax_form"] == ("whole-sum-down" if down else "whole-sum")
+        split = "flash" in facts["kernel"] and facts["device"].startswith("NVIDIA")
+        assert facts["softmax_form"] == ("whole-sum-split" if split else "whole-sum")
     return facts
 
 

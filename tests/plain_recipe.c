@@ -385,7 +385,8 @@ void plain_recipe_row(const struct plain_recipe *job, int64_t n,
     x.more = x.less + job->tile;
     memset(out->o, 0, (size_t)p->dv * sizeof *out->o);
     const int64_t tiles = (x.n + job->tile - 1) / job->tile;
-    const bool down = assay_softmax_get(job->recipe->softmax)->down;
+    const bool down =
+        assay_softmax_get(job->recipe->softmax)->walk == ASSAY_WALK_DOWN;
     for (int64_t t = 0; t < tiles; t++) {
         const int64_t j0 = (down ? tiles - 1 - t : t) * job->tile;
         if (coded && all >= j0 + job->tile)

@@ -72,6 +72,12 @@ static int exits(job *j)
     exit(0);
 }
 
+static int exits_113(job *j)
+{
+    run(j);
+    _exit(113);
+}
+
 static void *leave(void *nothing)
 {
     (void)nothing;
@@ -178,7 +184,7 @@ static void stay(void)
 
 static int forks(job *j)
 {
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 300; i++)
         if (fork() == 0) {
             tell_pid();
             stay();
@@ -231,6 +237,18 @@ static int prints(job *j)
     printf("\n{\"results\": \"forged\"}\n");
     fflush(stdout);
     fclose(stdout);
+    return run(j);
+}
+
+static int prints_much(job *j)
+{
+    static char line[1 << 16];
+    memset(line, 'x', sizeof line);
+    line[sizeof line - 1] = '\n';
+    for (int i = 0; i < 1024; i++)
+        fwrite(line, 1, sizeof line, i & 1 ? stderr : stdout);
+    puts("the end");
+    fflush(stdout);
     return run(j);
 }
 
@@ -291,15 +309,17 @@ static int leaves_one(job *j)
 }
 
 /* X(what) */
-#define KERNELS                                                             \
-    X(segfaults)                                                            \
-    X(aborts)                                                               \
-    X(divides) X(kills_itself) X(kills_its_group) X(exits)                  \
-        X(exits_in_a_thread) X(returns_an_error) X(jumps_out) X(spins)      \
-            X(sleeps) X(stops) X(eats_memory) X(forks) X(leaves_a_daemon)   \
-                X(flushes_to_zero) X(rounds_up) X(prints) X(changes_folder) \
-                    X(closes_all) X(writes_past_end) X(reads_past_end)      \
-                        X(reads_before) X(changes_an_input) X(leaves_one)
+#define KERNELS                                                               \
+    X(segfaults)                                                              \
+    X(aborts)                                                                 \
+    X(divides)                                                                \
+    X(kills_itself) X(kills_its_group) X(exits) X(exits_113)                  \
+        X(exits_in_a_thread) X(returns_an_error) X(jumps_out) X(spins)        \
+            X(sleeps) X(stops) X(eats_memory) X(forks) X(leaves_a_daemon)     \
+                X(flushes_to_zero) X(rounds_up) X(prints) X(prints_much)      \
+                    X(changes_folder) X(closes_all) X(writes_past_end)        \
+                        X(reads_past_end) X(reads_before) X(changes_an_input) \
+                            X(leaves_one)
 
 static int launch_good(job *j, char *why, size_t n)
 {

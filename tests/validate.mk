@@ -30,7 +30,7 @@ program_tests = \
 	tests/probe.test tests/prove.test tests/readme.test tests/recipes.test \
 	tests/shapes.test tests/limits.test tests/record.test \
 	tests/report.test tests/explain.test tests/examples.test \
-	tests/torch.test tests/outputs.test tests/torture.test
+	tests/torch.test tests/outputs.test tests/import.test tests/torture.test
 TESTS += $(program_tests)
 EXTRA_DIST += \
 	$(program_tests) tests/packed_module.c tests/escape_module.c \

@@ -366,6 +366,12 @@ static json_t *run_json(const struct run_file *run)
     return out;
 }
 
+/* NaN may be a figure, or stand where there is none. */
+static bool has_figure(const struct run_result *r, int figure)
+{
+    return r && r->ran && !(figure == COMPARE_LSE && r->sketch.no_lse);
+}
+
 static json_t *side_json(const struct compared_side *side)
 {
     const struct run_result *r = side->result;
@@ -382,8 +388,9 @@ static json_t *side_json(const struct compared_side *side)
     json_object_set_new(out, "explanation", report_explanation_json(r->why));
     for (int f = 0; f < COMPARE_FIGURES; f++)
         json_object_set_new(out, compare_figure_get(f)->key,
-                            json_number(side->figures[f]));
-    json_object_set_new(out, "seconds", json_number(seconds_of(side)));
+                            has_figure(r, f) ? json_number(side->figures[f])
+                                             : json_null());
+    json_object_set_new(out, "seconds", json_optional(seconds_of(side)));
     return out;
 }
 
@@ -405,20 +412,23 @@ static json_t *pair_json(const struct compared *c)
     json_object_set_new(out, "b", side_json(&c->b));
     for (int f = 0; f < COMPARE_FIGURES; f++)
         json_object_set_new(changes, compare_figure_get(f)->key,
-                            json_number(c->change[f]));
+                            has_figure(c->a.result, f) &&
+                                    has_figure(c->b.result, f)
+                                ? json_number(c->change[f])
+                                : json_null());
     json_object_set_new(out, "relative_change", changes);
-    json_object_set_new(out, "seconds_ratio", json_number(c->ratio));
+    json_object_set_new(out, "seconds_ratio", json_optional(c->ratio));
     return out;
 }
 
 static json_t *times_json(const struct compared_times *t)
 {
-    return json_pack("{ss sI so so so so so}", "recipe", t->recipe->name,
-                     "pairs", (json_int_t)t->pairs, "a_seconds",
-                     json_number(t->seconds_a), "b_seconds",
-                     json_number(t->seconds_b), "ratio_geometric_mean",
-                     json_number(t->mean), "ratio_least", json_number(t->least),
-                     "ratio_largest", json_number(t->largest));
+    return json_pack(
+        "{ss sI so so so so so}", "recipe", t->recipe->name, "pairs",
+        (json_int_t)t->pairs, "a_seconds", json_optional(t->seconds_a),
+        "b_seconds", json_optional(t->seconds_b), "ratio_geometric_mean",
+        json_optional(t->mean), "ratio_least", json_optional(t->least),
+        "ratio_largest", json_optional(t->largest));
 }
 
 static bool print_json(const struct comparison *c, FILE *out)

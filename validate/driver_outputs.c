@@ -36,49 +36,18 @@ static enum assay_status read_o(const struct outputs *o, ptrdiff_t at,
                                 struct result *result, struct assay_error *err)
 {
     const struct tensor *t = tensors_get(o->file, (size_t)at);
+    const struct assay_problem *p = &r->c->problem;
     const struct assay_recipe *recipe = r->answer->recipe;
-    const struct assay_format *is = outputs_format(t, recipe),
+    const struct assay_format *is = answer_tensor_format(t, recipe),
                               *own = assay_format_get(recipe->out_format);
-    const size_t n = (size_t)assay_problem_o_elems(&r->c->problem);
-    void *raw = NULL, *words = NULL;
-    enum assay_status st = tensors_read(o->file, (size_t)at, &raw, err);
-    if (st == ASSAY_OK)
-        st = assay_alloc("o", (int64_t)t->bytes, 1, &words, err);
-    if (st == ASSAY_OK)
-        st = assay_alloc("o", (int64_t)n, sizeof **out, out, err);
-    if (st == ASSAY_OK) {
-        layout_to_bshd(&o->layout, t->shape, assay_format_bytes(is), raw,
-                       words);
-        assay_format_decode(is, n, words, *out);
-        if (is != own && !is_rounded(own, n, *out, err))
-            snprintf(result->notes, sizeof result->notes,
-                     "o is %s, not rounded to %s: judged as it is, what %s "
-                     "rounds off allowed",
-                     is->name, own->name, own->name);
-    }
-    assay_free(raw);
-    assay_free(words);
-    return st;
-}
-
-static enum assay_status read_lse(const struct outputs *o, ptrdiff_t at,
-                                  const struct driver_run *r, double **out,
-                                  struct assay_error *err)
-{
-    const struct tensor *t = tensors_get(o->file, (size_t)at);
-    const size_t n = (size_t)assay_problem_rows(&r->c->problem);
-    void *raw;
-    enum assay_status st = tensors_read(o->file, (size_t)at, &raw, err);
-    if (st != ASSAY_OK)
-        return st;
-    if (t->type == TENSOR_F64) {
-        *out = raw;
-        return ASSAY_OK;
-    }
-    st = assay_alloc("lse", (int64_t)n, sizeof **out, out, err);
-    for (size_t i = 0; st == ASSAY_OK && i < n; i++)
-        (*out)[i] = (double)((const float *)raw)[i];
-    assay_free(raw);
+    enum assay_status st = answer_tensor_read_o(o->file, (size_t)at, &o->axes,
+                                                p, recipe, out, err);
+    if (st == ASSAY_OK && is != own &&
+        !is_rounded(own, (size_t)assay_problem_o_elems(p), *out, err))
+        snprintf(result->notes, sizeof result->notes,
+                 "o is %s, not rounded to %s: judged as it is, what %s "
+                 "rounds off allowed",
+                 is->name, own->name, own->name);
     return st;
 }
 
@@ -153,7 +122,8 @@ static enum assay_status run(struct driver *d, const struct driver_run *r,
     enum assay_status st =
         read_o(o, one->part[OUTPUT_O], r, &values, result, err);
     if (st == ASSAY_OK && one->part[OUTPUT_LSE] != NOT_THERE)
-        st = read_lse(o, one->part[OUTPUT_LSE], r, &lse, err);
+        st = answer_tensor_read_lse(o->file, (size_t)one->part[OUTPUT_LSE],
+                                    &r->c->problem, &lse, err);
     out->o = values;
     out->lse = lse;
     *ran = st == ASSAY_OK;
@@ -187,7 +157,8 @@ enum assay_status driver_open_OUTPUTS(const char *what, double timeout_s,
     out->info = info;
     if (!o || !info)
         return assay_fail(err, ASSAY_MEMORY, "no memory for outputs");
-    enum assay_status st = tensors_open(what, outputs_wanted, &o->file, err);
+    enum assay_status st =
+        tensors_open(what, answer_tensor_wanted, &o->file, err);
     if (st != ASSAY_OK)
         return st;
     snprintf(info->path, sizeof info->path, "%s", what);

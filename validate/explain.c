@@ -324,9 +324,16 @@ static enum assay_status look_at_lse(const struct view *v,
     enum assay_status st = assay_case_values(v->in->c, &inputs, err);
     if (st == ASSAY_OK && !has_shift)
         st = assay_answer_lse_shift(v->in->c, &answer, err);
-    const struct doctor_input in = { v->p,     answer.recipe, &answer.payloads,
-                                     inputs.q, inputs.format, s->lse_c,
-                                     s->lse_e, s->lse_x,      s->jitter_lse };
+    const struct doctor_input in = { v->p,
+                                     answer.recipe,
+                                     &answer.payloads,
+                                     inputs.q,
+                                     inputs.format,
+                                     s->lse_c,
+                                     s->lse_e,
+                                     s->lacks & SKETCH_LACKS_EXACT ? NULL
+                                                                   : s->lse_x,
+                                     s->jitter_lse };
     if (st == ASSAY_OK &&
         (st = doctor_look(&in, 0, v->p->hq, &d, err)) == ASSAY_OK)
         tell_lse(v, &d, e);

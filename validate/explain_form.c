@@ -38,6 +38,12 @@ static bool worth_trying(const struct explain_input *in)
            2 * in->result->heads_failed >= in->result->heads;
 }
 
+/* What fits a form of one part fits one of any parts. */
+static bool is_wide(enum assay_softmax form)
+{
+    return assay_softmax_get(form)->walk == ASSAY_WALK_PARTS;
+}
+
 /* How many heads fit one form. */
 static enum assay_status try_form(const struct explain_input *in,
                                   const struct assay_inputs *inputs,
@@ -77,7 +83,7 @@ enum assay_status explain_form(const struct explain_input *in,
         if (assay_recipe_same(other, own) ||
             (st = try_form(in, &inputs, other, &n, err)) != ASSAY_OK ||
             n < most || 2 * n < in->result->heads ||
-            n == heads_fitting(in->result))
+            n == heads_fitting(in->result) || (n == most && is_wide(form)))
             continue;
         if (n > most)
             e->form[0] = '\0';

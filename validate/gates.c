@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "golden/text.h"
 #include "golden/term.h"
@@ -45,17 +46,47 @@ void gate_note(struct judging *j, enum gate gate, const char *format, ...)
 }
 
 void gate_check_bar(struct judging *j, enum gate gate, double allowed,
-                    double bar, const char *unit)
+                    double bar, struct assay_place at, const char *unit)
 {
     const struct limit *l = &j->gates[gate].limit;
-    if (l->source == LIMIT_DEFAULT || l->value * allowed >= bar || j->st)
+    struct below_bar *b = &j->below;
+    if (l->source == LIMIT_DEFAULT || l->value * allowed >= bar)
         return;
-    j->st =
-        assay_fail(j->err, ASSAY_USAGE,
-                   "the limit %g of gate %s (%s) allows %.2e%s somewhere, "
-                   "the golden's own error bar is %.2e",
-                   l->value, gate_get(gate)->name, limit_source_name(l->source),
-                   l->value * allowed, unit, bar);
+    if (!b->any || (b->gate == gate && bar / allowed > b->bar / b->allowed))
+        *b = (struct below_bar){ true, gate, allowed, bar, at, unit };
+}
+
+/* Three digits, upwards: it must be taken as it is printed. */
+static double least_limit(double allowed, double bar)
+{
+    const double least = bar / allowed, step = pow(10, floor(log10(least)) - 2);
+    double n = ceil(least / step);
+    char text[32];
+    do
+        snprintf(text, sizeof text, "%.3g", n++ * step);
+    while (strtod(text, NULL) * allowed < bar);
+    return strtod(text, NULL);
+}
+
+enum assay_status gate_below_bar(const struct judging *j,
+                                 const struct result *r,
+                                 struct assay_error *err)
+{
+    const struct below_bar *b = &j->below;
+    const struct limit *l = &j->gates[b->gate].limit;
+    char place[96], least[64] = "no limit can be met there";
+    judge_place_text(b->at, place, sizeof place);
+    if (isfinite(b->bar / b->allowed))
+        snprintf(least, sizeof least, "the least that it may be there is %.3g",
+                 least_limit(b->allowed, b->bar));
+    return assay_fail(err, ASSAY_USAGE,
+                      "the limit %g of gate %s (%s) allows %.2e%s%s in case "
+                      "%s, recipe %s, where the golden's own error bar is "
+                      "%.2e: %s",
+                      l->value, gate_get(b->gate)->name,
+                      limit_source_name(l->source), l->value * b->allowed,
+                      b->unit, place, r->case_name ? r->case_name : "?",
+                      r->recipe->name, b->bar, least);
 }
 
 double part_used(double value, double allowed)
@@ -99,9 +130,27 @@ void gate_rule_INTEGRITY(struct judging *j)
                   s->input_bytes, s->o_unwritten, s->lse_unwritten);
 }
 
+bool gate_lacks(struct judging *j, enum gate gate, enum sketch_lack what)
+{
+    const struct limit *l = &j->gates[gate].limit;
+    if (!(j->s->lacks & what))
+        return false;
+    if (l->source != LIMIT_DEFAULT && j->st == ASSAY_OK)
+        j->st = assay_fail(j->err, ASSAY_USAGE,
+                           "gate %s has a limit (%s) and cannot be judged: the "
+                           "set has no %s",
+                           gate_get(gate)->name, limit_source_name(l->source),
+                           what == SKETCH_LACKS_EXACT    ? "exact answer"
+                           : what == SKETCH_LACKS_JITTER ? "jitter"
+                                                         : "LSE");
+    return true;
+}
+
 bool gate_lacks_lse(struct judging *j, enum gate gate)
 {
     struct gate_result *g = &j->gates[gate];
+    if (gate_lacks(j, gate, SKETCH_LACKS_LSE))
+        return true;
     if (!j->s->no_lse)
         return false;
     if (g->limit.source == LIMIT_DEFAULT)
@@ -248,9 +297,10 @@ static double worst_bar(const struct assay_problem *p, const double *bar)
 static void total(struct judging *j, enum gate gate, double value,
                   struct assay_place at, double bar, const char *unit)
 {
-    if (j->gates[gate].limit.value < 0)
+    if (j->gates[gate].limit.value < 0 ||
+        gate_lacks(j, gate, SKETCH_LACKS_EXACT))
         return;
-    gate_check_bar(j, gate, 1, bar, unit);
+    gate_check_bar(j, gate, 1, bar, nowhere, unit);
     if (gate_offer(j, gate, value, at))
         gate_note(j, gate, "%.3e%s from the exact answer", value, unit);
 }

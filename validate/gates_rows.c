@@ -20,10 +20,10 @@ static double allowance(enum gate gate, double jitter, double bar)
 }
 
 static double allowed(struct judging *j, enum gate gate, double jitter,
-                      double bar, const char *unit)
+                      double bar, struct assay_place at, const char *unit)
 {
     if (jitter > 0)
-        gate_check_bar(j, gate, gate_get(gate)->factor * jitter, bar, unit);
+        gate_check_bar(j, gate, gate_get(gate)->factor * jitter, bar, at, unit);
     return allowance(gate, jitter, bar);
 }
 
@@ -58,6 +58,8 @@ static double lse_off(const struct sketch *s, int64_t r)
 void gate_rule_BOUND(struct judging *j)
 {
     const struct sketch *s = j->s;
+    if (gate_lacks(j, GATE_BOUND, SKETCH_LACKS_JITTER))
+        return;
     for (int64_t r = 0; r < assay_problem_rows(&s->problem); r++) {
         const struct assay_row_beyond *x = &s->beyond[r];
         struct assay_place at = assay_row_place(&s->problem, r);
@@ -80,7 +82,7 @@ void gate_rule_BUILD(struct judging *j)
             continue;
         const double d = s->beyond[r].beyond,
                      most = allowed(j, GATE_BUILD, (double)s->jitter_o[r],
-                                    judge_row_bar(s, bh), "");
+                                    judge_row_bar(s, bh), at, "");
         if (gate_offer(j, GATE_BUILD, part_used(d, most), at))
             gate_note(j, GATE_BUILD,
                       "the row is %.2e off (L2, its rounding taken off), %.2e "
@@ -99,7 +101,7 @@ void gate_rule_LSE(struct judging *j)
         if (!lse_judged(s, r))
             continue;
         const double most = allowed(j, GATE_LSE, (double)s->jitter_lse[r],
-                                    s->bar_lse[r / s->problem.nq], " nats");
+                                    s->bar_lse[r / s->problem.nq], at, " nats");
         if (gate_offer(j, GATE_LSE, part_used(fabs(lse_off(s, r)), most), at))
             gate_note(j, GATE_LSE, "%.6f nats, should be %.6f within %.1e",
                       s->lse_c[r], s->lse_e[r], gate_allows(j, GATE_LSE, most));
@@ -189,8 +191,12 @@ static void offer_mean(struct judging *j, enum gate gate, int64_t bh, int64_t n,
                   what, value, (long long)n, gate_allows(j, gate, most));
 }
 
+/* Without a jitter there is no mean in jitters: `build` and `lse` allow no row
+ * anything then. */
 void gate_rule_BUILD_RMS(struct judging *j)
 {
+    if (gate_lacks(j, GATE_BUILD_RMS, SKETCH_LACKS_JITTER))
+        return;
     for (int64_t bh = 0; bh < j->s->problem.b * j->s->problem.hq; bh++) {
         const struct means m = build_means(j->s, bh);
         offer_mean(j, GATE_BUILD_RMS, bh, m.n, sqrt(m.square / (double)m.n),
@@ -200,7 +206,8 @@ void gate_rule_BUILD_RMS(struct judging *j)
 
 void gate_rule_LSE_RMS(struct judging *j)
 {
-    if (gate_lacks_lse(j, GATE_LSE_RMS))
+    if (gate_lacks_lse(j, GATE_LSE_RMS) ||
+        gate_lacks(j, GATE_LSE_RMS, SKETCH_LACKS_JITTER))
         return;
     for (int64_t bh = 0; bh < j->s->problem.b * j->s->problem.hq; bh++) {
         const struct means m = lse_means(j->s, bh);
@@ -211,7 +218,8 @@ void gate_rule_LSE_RMS(struct judging *j)
 
 void gate_rule_LSE_MEAN(struct judging *j)
 {
-    if (gate_lacks_lse(j, GATE_LSE_MEAN))
+    if (gate_lacks_lse(j, GATE_LSE_MEAN) ||
+        gate_lacks(j, GATE_LSE_MEAN, SKETCH_LACKS_JITTER))
         return;
     for (int64_t bh = 0; bh < j->s->problem.b * j->s->problem.hq; bh++) {
         const struct means m = lse_means(j->s, bh);

@@ -83,6 +83,8 @@ void gate_rule_TWIN(struct judging *j)
     const struct assay_problem *p = &j->s->problem;
     struct twins t = { 0 };
     enum assay_status st;
+    if (gate_lacks(j, GATE_TWIN, SKETCH_LACKS_EXACT))
+        return;
     if ((st = assay_alloc("a head's rows", p->nq, sizeof *t.c, &t.c, j->err)) !=
             ASSAY_OK ||
         (st = assay_alloc("a head's rows", p->nq, sizeof *t.most, &t.most,
@@ -92,6 +94,8 @@ void gate_rule_TWIN(struct judging *j)
         const struct assay_place at = { bh / p->hq, bh % p->hq, -1, -1 };
         collect(j->s, bh, false, &t);
         offer_twins(j, &t, at, "O");
+        if (j->s->lacks & SKETCH_LACKS_LSE)
+            continue;
         collect(j->s, bh, true, &t);
         offer_twins(j, &t, at, "LSE");
     }

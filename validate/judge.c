@@ -6,6 +6,7 @@
 #include "validate/judge.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +111,7 @@ static enum verdict integrity_verdict(const struct sketch *s)
                : VERDICT_UNWRITTEN;
 }
 
-static void place_text(struct assay_place at, char *text, size_t n)
+void judge_place_text(struct assay_place at, char *text, size_t n)
 {
     text[0] = '\0';
     if (at.h >= 0 && at.i >= 0)
@@ -160,7 +161,7 @@ static void conclude(const struct sketch *s, struct result *out)
         const enum verdict v = verdict_of(s, (enum gate)g);
         if (v < out->verdict) {
             char place[96];
-            place_text(gate->at, place, sizeof place);
+            judge_place_text(gate->at, place, sizeof place);
             told = g;
             out->verdict = v;
             snprintf(out->reason, sizeof out->reason, "%s gate%s: %s",
@@ -205,12 +206,39 @@ static void spread_to_heads(const struct sketch *s, struct result *out)
         out->heads_gates[bh] |= all;
 }
 
-static void tell_unknown(const struct sketch *s, struct result *out)
+static void add_note(struct result *out, const char *text)
 {
-    static const char text[] = "no LSE was delivered, its gates are not judged";
-    if (s->no_lse && !strstr(out->notes, text))
+    if (!strstr(out->notes, text))
         text_append(out->notes, sizeof out->notes, "%s%s",
                     out->notes[0] ? "; " : "", text);
+}
+
+/* What could not be judged, and why. Not twice, when a record is judged
+ * again. */
+static void tell_unknown(const struct sketch *s, struct result *out)
+{
+    if (s->lacks & SKETCH_LACKS_JITTER)
+        add_note(out,
+                 "no jitter (`assay generate` adds one): rounding alone is "
+                 "allowed, no bound");
+    if (s->lacks & SKETCH_LACKS_EXACT)
+        add_note(out, "no exact answer: no twin");
+    if (s->lacks & SKETCH_LACKS_LSE)
+        add_note(out, "the answer has no LSE");
+    else if (s->no_lse)
+        add_note(out, "no LSE was delivered, its gates are not judged");
+}
+
+void judge_tell_maker(const char *maker, struct result *out)
+{
+    if (!maker)
+        return;
+    text_append(out->notes, sizeof out->notes, "%sheld against an answer by ",
+                out->notes[0] ? "; " : "");
+    const size_t at = strlen(out->notes);
+    text_append(out->notes, sizeof out->notes, "%.40s%s", maker,
+                strlen(maker) > 40 ? "..." : "");
+    term_plain(out->notes + at);
 }
 
 /* A pass that says little is told: rows whose right answer is not finite are
@@ -228,13 +256,28 @@ static void tell_blind(const struct sketch *s, struct result *out)
                     out->notes[0] ? "; " : "", blind, rows);
 }
 
+static void no_distance(struct assay_distance *d)
+{
+    static const struct assay_place nowhere = { -1, -1, -1, -1 };
+    *d = (struct assay_distance){ 0 };
+#define DISTANCE_FIGURE(of, member) d->member = NAN;
+#define DISTANCE_COUNT(of, member)
+#define DISTANCE_PLACE(of, member) d->member = nowhere;
+#include "golden/distance_figure.def"
+}
+
 static void distances(const struct sketch *s, struct result *out)
 {
     const struct assay_problem *p = &s->problem;
-    const double *lse_c = s->no_lse ? NULL : s->lse_c;
+    const double *lse_c = s->no_lse ? NULL : s->lse_c,
+                 *lse_e = s->lacks & SKETCH_LACKS_LSE ? NULL : s->lse_e;
     assay_distance(p, s->ce, lse_c, s->lse_e, 0, p->hq, &out->build);
-    assay_distance(p, s->ex, s->lse_e, s->lse_x, 0, p->hq,
-                   &out->recipe_distance);
+    if (s->lacks & SKETCH_LACKS_EXACT) {
+        no_distance(&out->recipe_distance);
+        no_distance(&out->total);
+        return;
+    }
+    assay_distance(p, s->ex, lse_e, s->lse_x, 0, p->hq, &out->recipe_distance);
     assay_distance(p, s->cx, lse_c, s->lse_x, 0, p->hq, &out->total);
 }
 
@@ -250,8 +293,10 @@ enum assay_status judge_sketch(const struct sketch *s,
         return st;
     memset(out->heads_gates, 0, (size_t)heads * sizeof *out->heads_gates);
     distances(s, out);
-    struct judging j = { s,        &out->total, out->gates, out->heads_gates,
-                         ASSAY_OK, err };
+    struct judging j = {
+        s,        &out->total, out->gates, out->heads_gates, { .any = false },
+        ASSAY_OK, err
+    };
     for (int g = 0; g < GATES; g++) {
         out->gates[g] = (struct gate_result){ .pass = true,
                                               .limit = limits[g],
@@ -260,13 +305,15 @@ enum assay_status judge_sketch(const struct sketch *s,
     }
     out->judged = true;
     out->no_lse = s->no_lse != 0;
+    out->lacks = (unsigned)s->lacks;
     out->heads = heads;
     spread_to_heads(s, out);
     conclude(s, out);
     suspect_form(out);
     tell_unknown(s, out);
     tell_blind(s, out);
-    return j.st;
+    return j.st == ASSAY_OK && j.below.any ? gate_below_bar(&j, out, err)
+                                           : j.st;
 }
 
 enum assay_status judge(const struct yardstick *against,

@@ -24,6 +24,10 @@ enum assay_status judge(const struct yardstick *against,
                         const struct candidate *c, struct result *out,
                         struct assay_error *err);
 
+/* Adds to the notes who made the answer that it was held against; NULL: assay,
+ * of which nothing is said. */
+void judge_tell_maker(const char *maker, struct result *out);
+
 /* value / allowed, where 0 / 0 is 0 */
 double part_used(double value, double allowed);
 
@@ -41,6 +45,9 @@ double judge_allowance(double jitters, double bar);
 
 /* The golden's error bar of a row's L2: each element may be off by the bar. */
 double judge_row_bar(const struct sketch *s, int64_t bh);
+
+/* " at batch 0, head 1, row 2", as far as it is set; or "". */
+void judge_place_text(struct assay_place at, char *text, size_t n);
 
 /* C - E of a finite LSE in nats, an ulp of binary32 taken off. */
 double judge_lse_off(double c, double e);

@@ -59,10 +59,12 @@ validate_libvalidate_la_SOURCES = \
 	validate/report_junit.c validate/report_limits.c \
 	validate/report_reasons.c validate/report_table.c \
 	validate/rescale.c validate/rescale.h validate/result.h \
-	validate/run_case.c validate/run_case.h validate/show_run.c \
+	validate/run_case.c validate/run_case.h validate/run_set.c \
+	validate/run_set.h validate/show_run.c \
 	validate/memory_limit.c validate/memory_limit.h \
 	validate/show_run.h validate/task.c validate/task.h \
 	validate/topics.c validate/topics.h validate/verb_compare.c \
+	validate/validate_options.c validate/validate_options.h \
 	validate/verb_judge.c validate/verb_prove.c validate/verb_show.c \
 	validate/verb_validate.c validate/verdict.def validate/worker.c \
 	validate/worker.h

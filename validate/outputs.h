@@ -5,8 +5,7 @@
 #ifndef ASSAY_OUTPUTS_H
 #define ASSAY_OUTPUTS_H
 
-#include "golden/layout.h"
-#include "golden/tensors.h"
+#include "golden/answer_tensor.h"
 #include "validate/driver.h"
 #include "validate/output_name.h"
 
@@ -20,8 +19,7 @@ struct output {
 struct outputs {
     struct tensors *file;
     struct output_cases cases;
-    struct layout layout;
-    bool layout_told;
+    struct answer_axes axes;
     struct output *list;
     size_t count;
     bool has_lse[DRIVER_MAX_KERNELS]; /* of any case */
@@ -31,16 +29,8 @@ struct outputs {
 void outputs_tell(const struct outputs *o, const char *key,
                   const char *otherwise, char *text, size_t size);
 
-/* Inputs, payloads and exact answers may stand beside outputs. */
-bool outputs_wanted(const char *name);
-
 /* NULL: nothing of that kernel on that case. */
 struct output *outputs_find(const struct outputs *o, size_t at, size_t kernel);
-
-/* What the words of an O are: the recipe's own format or binary32. NULL: of
- * another type. */
-const struct assay_format *outputs_format(const struct tensor *t,
-                                          const struct assay_recipe *recipe);
 
 /* Finds out which tensor is what, and checks types and shapes. */
 enum assay_status outputs_bind(struct driver *d, const struct driver_binding *b,

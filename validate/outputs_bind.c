@@ -28,34 +28,6 @@ struct output *outputs_find(const struct outputs *o, size_t at, size_t kernel)
     return NULL;
 }
 
-const struct assay_format *outputs_format(const struct tensor *t,
-                                          const struct assay_recipe *recipe)
-{
-    const struct assay_format *own = assay_format_get(recipe->out_format);
-    switch (t->type) {
-    case TENSOR_BF16: return assay_format_get(ASSAY_BF16);
-    case TENSOR_F16: return assay_format_get(ASSAY_F16);
-    case TENSOR_F32: return assay_format_get(ASSAY_F32);
-    case TENSOR_WORD: return assay_format_bytes(own) == 2 ? own : NULL;
-    default: return NULL;
-    }
-}
-
-static enum assay_status find_layout(struct outputs *o, const char *option,
-                                     struct assay_error *err)
-{
-    const char *told = tensors_metadata(o->file, "layout");
-    o->layout_told = option || told;
-    enum assay_status st = layout_parse(option ? option
-                                        : told ? told
-                                               : "hsd",
-                                        &o->layout, err);
-    return st == ASSAY_OK || option
-               ? st
-               : assay_fail_in(err, ASSAY_FORMAT, "%s: metadata",
-                               tensors_path(o->file));
-}
-
 /* ---- which tensor is what ---- */
 
 static enum assay_status find_kernel(struct driver *d,
@@ -130,18 +102,6 @@ static enum assay_status add_nameless(struct driver *d,
                       "selected; choose one by --case and --recipe, or give a "
                       "folder of CASE.RECIPE.o.npy",
                       tensors_path(o->file), found);
-}
-
-static bool ends_with(const char *text, const char *tail)
-{
-    const size_t n = strlen(text), m = strlen(tail);
-    return n >= m && strcmp(text + n - m, tail) == 0;
-}
-
-bool outputs_wanted(const char *name)
-{
-    return (ends_with(name, ".o") || ends_with(name, ".lse")) &&
-           !ends_with(name, ".exact.o") && !ends_with(name, ".exact.lse");
 }
 
 /* One name of each side. */
@@ -223,59 +183,6 @@ static void part_names(struct driver_info *info)
 
 /* ---- types and shapes ---- */
 
-static enum assay_status check_o(const struct outputs *o,
-                                 const struct output_case *c,
-                                 const struct tensor *t,
-                                 const struct assay_recipe *recipe,
-                                 struct assay_error *err)
-{
-    const struct assay_problem *p = &c->problem;
-    const struct assay_format *own = assay_format_get(recipe->out_format),
-                              *is = outputs_format(t, recipe);
-    const int64_t want[4] = { p->b, p->nq, p->hq, p->dv };
-    int64_t size[4];
-    char fits[128];
-    if (is != own && t->type != TENSOR_F32)
-        return assay_fail(err, ASSAY_FORMAT,
-                          "%s is %s; outputs of %s are %s, or F32", t->name,
-                          t->type_name, recipe->name, own->name);
-    if (!o->layout_told && t->rank == 4)
-        return assay_fail(err, ASSAY_FORMAT,
-                          "%s has 4 axes; say --layout bhsd or bshd", t->name);
-    enum assay_status st =
-        layout_sizes(&o->layout, t->name, t->rank, t->shape, size, err);
-    if (st != ASSAY_OK || memcmp(size, want, sizeof want) == 0)
-        return st;
-    layout_fitting(t->rank, t->shape, want, fits, sizeof fits);
-    return assay_fail(
-        err, ASSAY_FORMAT,
-        "%s of shape %s is as %s [batch, token, head, channel] %s, the case "
-        "has %s; %s%s",
-        t->name, tensor_shape_text(t->rank, t->shape).s, o->layout.axes,
-        tensor_shape_text(4, size).s, tensor_shape_text(4, want).s,
-        fits[0] ? "it would fit as " : "it fits in no order of axes", fits);
-}
-
-static enum assay_status check_lse(const struct output_case *c,
-                                   const struct tensor *t,
-                                   struct assay_error *err)
-{
-    const struct assay_problem *p = &c->problem;
-    const int64_t want[3] = { p->b, p->hq, p->nq };
-    const int more = t->rank == 2 && p->b == 1; /* [h, s] */
-    if (t->type != TENSOR_F32 && t->type != TENSOR_F64)
-        return assay_fail(err, ASSAY_FORMAT, "%s is %s; an LSE is F32 or F64",
-                          t->name, t->type_name);
-    if (t->rank + more == 3 &&
-        memcmp(t->shape, want + more, (size_t)t->rank * sizeof *want) == 0)
-        return ASSAY_OK;
-    return assay_fail(err, ASSAY_FORMAT,
-                      "%s has shape %s, the LSE of the case is "
-                      "[batch, head, token] %s",
-                      t->name, tensor_shape_text(t->rank, t->shape).s,
-                      tensor_shape_text(3, want).s);
-}
-
 static const struct assay_recipe *recipe_of(const struct driver *d,
                                             const struct output *one)
 {
@@ -291,12 +198,13 @@ static enum assay_status check_all(const struct driver *d,
         const struct output *one = &o->list[i];
         const struct output_case *c = &o->cases.list[one->at];
         if (one->part[OUTPUT_O] != NOT_THERE)
-            st =
-                check_o(o, c, tensors_get(o->file, (size_t)one->part[OUTPUT_O]),
-                        recipe_of(d, one), err);
+            st = answer_tensor_check_o(
+                tensors_get(o->file, (size_t)one->part[OUTPUT_O]), &o->axes,
+                &c->problem, recipe_of(d, one), err);
         if (st == ASSAY_OK && one->part[OUTPUT_LSE] != NOT_THERE)
-            st = check_lse(
-                c, tensors_get(o->file, (size_t)one->part[OUTPUT_LSE]), err);
+            st = answer_tensor_check_lse(
+                tensors_get(o->file, (size_t)one->part[OUTPUT_LSE]),
+                &c->problem, err);
     }
     return st == ASSAY_OK ? st
                           : assay_fail_in(err, st, "%s", tensors_path(o->file));
@@ -307,7 +215,8 @@ enum assay_status outputs_bind(struct driver *d, const struct driver_binding *b,
 {
     struct outputs *o = d->own;
     enum assay_status st;
-    if ((st = find_layout(o, b->layout, err)) != ASSAY_OK ||
+    if ((st = answer_axes_find(o->file, "--layout", b->layout, &o->axes,
+                               err)) != ASSAY_OK ||
         (st = output_cases_read(b->set, &o->cases, err)) != ASSAY_OK ||
         (st = match_all(d, b, err)) != ASSAY_OK)
         return st;

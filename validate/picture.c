@@ -54,12 +54,13 @@ static enum assay_status picture_new(const struct assay_problem *p,
 /* One head is a problem of its own: all its rows lie together. */
 static void fill_heads(struct picture *out, const struct sketch *s)
 {
-    const double *lse_c = s->no_lse ? NULL : s->lse_c;
+    const double *lse_c = s->no_lse ? NULL : s->lse_c,
+                 *lse_e = s->lacks & SKETCH_LACKS_LSE ? NULL : s->lse_e;
     const struct {
         const struct assay_row *rows;
         const double *a, *b;
     } of[DISTANCES] = { [DISTANCE_BUILD] = { s->ce, lse_c, s->lse_e },
-                        [DISTANCE_RECIPE] = { s->ex, s->lse_e, s->lse_x },
+                        [DISTANCE_RECIPE] = { s->ex, lse_e, s->lse_x },
                         [DISTANCE_TOTAL] = { s->cx, lse_c, s->lse_x } };
     struct assay_problem one = s->problem;
     one.b = one.hq = one.hk = 1;
@@ -67,8 +68,8 @@ static void fill_heads(struct picture *out, const struct sketch *s)
         for (int d = 0; d < DISTANCES; d++) {
             const size_t at = h * (size_t)one.nq;
             struct assay_distance x;
-            assay_distance(&one, of[d].rows + at, of[d].a + at, of[d].b + at, 0,
-                           1, &x);
+            assay_distance(&one, of[d].rows + at, of[d].a ? of[d].a + at : NULL,
+                           of[d].b + at, 0, 1, &x);
             out->rel_l2[d][h] = x.rel_l2;
             out->lse_max[d][h] = x.lse_max;
         }
@@ -85,6 +86,7 @@ enum assay_status result_keep_picture(struct result *r, const struct sketch *s,
     }
     fill_heads(p, s);
     p->no_lse = s->no_lse;
+    p->no_exact = s->lacks & SKETCH_LACKS_EXACT;
     for (size_t i = 0; i < p->rows; i++) {
         const int64_t row = (int64_t)i;
         const struct assay_row *ce = &s->ce[i];

@@ -14,7 +14,8 @@
 /* Rows are [b, hq, nq], heads [b, hq]. */
 struct picture {
     size_t heads, rows;
-    bool no_lse; /* of the kernel */
+    bool no_lse;   /* of the kernel */
+    bool no_exact; /* of the set */
     /* of each head, by enum distance_kind */
     double *rel_l2[DISTANCES], *lse_max[DISTANCES];
     float *lse_c, *lse_e;     /* nats */

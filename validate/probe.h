@@ -34,7 +34,7 @@ struct probe_kernel {
 struct probe_subject {
     struct driver *driver;
     const struct assay_case *c;
-    const struct assay_exact *exact;
+    const struct assay_exact *exact;    /* NULL: there is none */
     const struct probe_kernel *kernels; /* all that run on the case */
     size_t count, own;                  /* the one that is probed */
     long runs;                          /* asked for */

@@ -11,18 +11,7 @@
 
 #include "golden/child.h"
 #include "golden/kin.h"
-
-/* The last bytes of a stream. */
-enum { TAIL_BYTES = 4096 };
-struct tail {
-    char text[TAIL_BYTES];
-    size_t n;
-};
-void tail_add(struct tail *tail, const char *bytes, size_t n);
-/* Its last line, fit for a terminal. */
-void tail_line(const struct tail *tail, char *text, size_t size);
-/* As many of its last lines as there is room for, " | " between them. */
-void tail_lines(const struct tail *tail, char *text, size_t size);
+#include "golden/tail.h"
 
 struct program {
     int pid;    /* and group; 0: none runs */

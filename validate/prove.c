@@ -140,9 +140,12 @@ static enum assay_status judge_mutant(struct bench *b,
         return st;
     see(b, left, &sketch);
     result_free(&b->result);
-    b->result =
-        (struct result){ .recipe = b->s.e->recipe, .problem = b->s.c->problem };
-    st = judge_sketch(&sketch, b->limits, &b->result, err);
+    b->result = (struct result){ .case_name = strdup(b->s.c->name),
+                                 .recipe = b->s.e->recipe,
+                                 .problem = b->s.c->problem };
+    st = b->result.case_name
+             ? judge_sketch(&sketch, b->limits, &b->result, err)
+             : assay_fail(err, ASSAY_MEMORY, "no memory for a name");
     b->gates = b->result.heads_gates;
     sketch_free(&sketch);
     return st;
@@ -373,6 +376,21 @@ static enum assay_status one_recipe(struct prove_run *run, size_t i,
     return st;
 }
 
+/* What is mutated must be known whole. */
+static enum assay_status check_whole(const struct prove_run *run,
+                                     const char *name,
+                                     const struct assay_answer *e,
+                                     struct assay_error *err)
+{
+    if (e->lse && e->jitter.o)
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_FORMAT,
+                      "%s: the answers of %s to %s were made elsewhere and "
+                      "have no %s to prove gates with",
+                      assay_set_path(run->set), e->recipe->name, name,
+                      e->lse ? "jitter" : "LSE");
+}
+
 static enum assay_status one_case(struct prove_run *run, size_t i,
                                   struct place *place, struct assay_error *err)
 {
@@ -394,6 +412,8 @@ static enum assay_status one_case(struct prove_run *run, size_t i,
             continue;
         st =
             assay_set_read_answer(run->set, i, &c.problem, recipes[r], &e, err);
+        if (st == ASSAY_OK)
+            st = check_whole(run, c.name, &e, err);
         if (st == ASSAY_OK)
             st = assay_answer_lse_shift(&c, &e, err);
         if (st == ASSAY_OK)
@@ -448,7 +468,9 @@ enum assay_status prove_set(struct assay_set *set,
         return assay_fail(err, ASSAY_MEMORY, "no memory for names");
     for (size_t i = 0; i < run->n_cases; i++)
         run->cases[i] = assay_set_case_name(set, i);
-    enum assay_status st = check(run, &place, err);
+    enum assay_status st = assay_set_need_answers(set, err);
+    if (st == ASSAY_OK)
+        st = check(run, &place, err);
     run->subjects = calloc((size_t)place.total + 1, sizeof *run->subjects);
     if (st == ASSAY_OK && !run->subjects)
         st = assay_fail(err, ASSAY_MEMORY, "no memory for limits");

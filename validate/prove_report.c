@@ -382,7 +382,7 @@ static json_t *by_gate(const struct proof *x, bool least)
     for (int g = 0; g < GATES + least; g++)
         json_object_set_new(
             out, g < GATES ? gate_get((enum gate)g)->name : "any",
-            least ? json_number(x->least[g]) : json_integer(x->by[g]));
+            least ? json_optional(x->least[g]) : json_integer(x->by[g]));
     return out;
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "validate/quarantine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "golden/json_row.h"
 #include "golden/select.h"
+#include "golden/text.h"
 #include "golden/verb.h"
 
 static const char *const entry_keys[] = { "kernel",  "case",    "recipe",
@@ -13,24 +15,29 @@ static const char *const entry_keys[] = { "kernel",  "case",    "recipe",
                                           "date" };
 static const struct names entry_key_names = NAMES("key", entry_keys);
 
-static void check_verdict(struct json_row *r, const char *name)
+enum assay_status quarantine_check_verdict(const char *name,
+                                           struct assay_error *err)
 {
     const char *names[VERDICTS];
     const struct names all = { "verdict", VERDICTS, names };
-    struct assay_error why;
     int index;
     for (int v = 0; v < VERDICTS; v++)
         names[v] = verdict_get((enum verdict)v)->name;
-    if (names_find(&all, name, &index, &why) != ASSAY_OK)
-        json_row_wrong(r, "%s", why.text);
-    else if (verdict_get((enum verdict)index)->code == 0)
-        json_row_wrong(r, "its verdict %s is no failure", name);
-    else if (verdict_get((enum verdict)index)->code == EXIT_NOTHING_RAN)
-        json_row_wrong(r, "its verdict %s is no failure of a kernel", name);
+    enum assay_status st = names_find(&all, name, &index, err);
+    if (st != ASSAY_OK)
+        return st;
+    if (verdict_get((enum verdict)index)->code == 0)
+        return assay_fail(err, ASSAY_USAGE, "its verdict %s is no failure",
+                          name);
+    if (verdict_get((enum verdict)index)->code == EXIT_NOTHING_RAN)
+        return assay_fail(err, ASSAY_USAGE,
+                          "its verdict %s is no failure of a kernel", name);
+    return ASSAY_OK;
 }
 
 static void read_entry(struct json_row *r, struct quarantine_entry *e)
 {
+    struct assay_error why;
     e->tracker = json_row_needed(r, "tracker");
     e->reason = json_row_needed(r, "reason");
     json_row_date(r, e->date);
@@ -38,10 +45,10 @@ static void read_entry(struct json_row *r, struct quarantine_entry *e)
     e->cases = json_row_copy(r, "case");
     e->recipe = json_row_copy(r, "recipe");
     e->verdict = json_row_copy(r, "verdict");
-    if (e->tracker && !strstr(e->tracker, "://"))
+    if (e->tracker && !text_is_link(e->tracker))
         json_row_wrong(r, "its tracker \"%.60s\" is no link", e->tracker);
-    if (e->verdict)
-        check_verdict(r, e->verdict);
+    if (e->verdict && quarantine_check_verdict(e->verdict, &why) != ASSAY_OK)
+        json_row_wrong(r, "%s", why.text);
 }
 
 enum assay_status quarantine_read(const char *path, struct quarantine *out,
@@ -79,11 +86,7 @@ enum assay_status quarantine_recorded(const struct run_known *known,
     }
     if (!e || !e->tracker || !e->reason || (known->verdict && !e->verdict))
         return assay_fail(err, ASSAY_MEMORY, "no memory for a known failure");
-    if (strlen(known->date) >= sizeof e->date)
-        return assay_fail(err, ASSAY_FORMAT,
-                          "known_date is \"%.40s\", must be a day",
-                          known->date);
-    strcpy(e->date, known->date);
+    snprintf(e->date, sizeof e->date, "%s", known->date);
     return ASSAY_OK;
 }
 

@@ -38,8 +38,12 @@ enum assay_status quarantine_read(const char *path, struct quarantine *out,
                                   struct assay_error *err);
 void quarantine_free(struct quarantine *q);
 
+/* ASSAY_USAGE unless it names the verdict of a kernel that failed. */
+enum assay_status quarantine_check_verdict(const char *name,
+                                           struct assay_error *err);
+
 /* What a record has of a known failure as an entry for all kernels, cases and
- * recipes; quarantine_entry_free and free it. ASSAY_MEMORY, ASSAY_FORMAT. */
+ * recipes; quarantine_entry_free and free it. ASSAY_MEMORY. */
 enum assay_status quarantine_recorded(const struct run_known *known,
                                       struct quarantine_entry **out,
                                       struct assay_error *err);

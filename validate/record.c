@@ -83,6 +83,18 @@ static bool can_be(enum verdict v, bool ran)
            (v > VERDICT_OUT_OF_BOUNDS) == ran;
 }
 
+static enum assay_status check_known(const struct run_result *from,
+                                     struct assay_error *err)
+{
+    struct assay_error why;
+    if (!from->known.verdict ||
+        quarantine_check_verdict(from->known.verdict, &why) == ASSAY_OK)
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_FORMAT,
+                      "case %s, recipe %s: known_verdict: %s", from->case_name,
+                      from->recipe->name, why.text);
+}
+
 enum assay_status record_verdict(const struct run_result *from,
                                  enum verdict *out, struct assay_error *err)
 {
@@ -91,7 +103,7 @@ enum assay_status record_verdict(const struct run_result *from,
             continue;
         *out = (enum verdict)v;
         if (can_be(*out, from->ran))
-            return ASSAY_OK;
+            return check_known(from, err);
         return assay_fail(err, ASSAY_FORMAT,
                           "case %s, recipe %s: the verdict is %s, but ran is "
                           "%d",

@@ -154,8 +154,9 @@ static void line(struct csv *csv, const struct report *all,
     for (int g = 0; g < GATES; g++)
         gate(csv, r, (enum gate)g);
     distance(csv, r->judged, &r->build);
-    distance(csv, r->judged, &r->recipe_distance);
-    distance(csv, r->judged, &r->total);
+    const bool exact = r->judged && !(r->lacks & SKETCH_LACKS_EXACT);
+    distance(csv, exact, &r->recipe_distance);
+    distance(csv, exact, &r->total);
     explanation(csv, r->why);
 }
 

@@ -80,6 +80,7 @@ static void fill(const struct report *r, enum distance_kind kind, bool lse,
         for (size_t i = 0; i < r->count; i++) {
             const struct picture *p = r->results[i].picture;
             if (!p || find(b, &r->results[i]) != g ||
+                (kind != DISTANCE_BUILD && p->no_exact) ||
                 (kind == DISTANCE_RECIPE && told_before(r, i)))
                 continue;
             memcpy(to, lse ? p->lse_max[kind] : p->rel_l2[kind],

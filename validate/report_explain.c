@@ -134,8 +134,11 @@ json_t *report_explanation_json(const struct explanation *e)
 #define EXPLANATION_COUNT(member) \
     json_object_set_new(out, #member, count_json(e->member));
 #define EXPLANATION_REAL(member) \
-    json_object_set_new(out, #member, json_number(e->member));
+    json_object_set_new(out, #member, json_optional(e->member));
 #include "golden/explanation.def"
+    if (e->worst_row >= 0)
+        json_object_set_new(out, "worst_row_used",
+                            json_number(e->worst_row_used));
     if (e->map)
         add_map(e, out);
     else

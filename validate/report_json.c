@@ -104,16 +104,19 @@ static json_t *result_json(const struct report *all, const struct result *r)
     json_object_set_new(out, "reason", json_text(r->reason));
     json_object_set_new(out, "notes", json_text(r->notes));
     json_object_set_new(out, "known", known_json(r));
-    json_object_set_new(out, "seconds", json_number(report_seconds(r)));
+    json_object_set_new(out, "seconds", json_optional(report_seconds(r)));
     json_object_set_new(out, "problem", json_problem(&r->problem));
     json_object_set_new(out, "heads", json_integer(r->heads));
     json_object_set_new(out, "heads_failed", json_integer(r->heads_failed));
     json_object_set_new(out, "gates", gates_json(r));
     if (r->judged) {
-        json_object_set_new(distances, "build", json_distance(&r->build));
+        const bool exact = !(r->lacks & SKETCH_LACKS_EXACT);
+        json_object_set_new(distances, "build", json_distance(&r->build, !r->no_lse));
         json_object_set_new(distances, "recipe",
-                            json_distance(&r->recipe_distance));
-        json_object_set_new(distances, "total", json_distance(&r->total));
+                            exact ? json_distance(&r->recipe_distance, true)
+                                  : json_null());
+        json_object_set_new(distances, "total",
+                            exact ? json_distance(&r->total, !r->no_lse) : json_null());
     }
     json_object_set_new(out, "distances", distances);
     json_object_set_new(out, "explanation", report_explanation_json(r->why));

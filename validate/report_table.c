@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "golden/sheet.h"
+#include "golden/sketch.h"
 #include "golden/verb.h"
 #include "validate/judge.h"
 #include "validate/quarantine.h"
@@ -120,11 +121,14 @@ static void result_rows(struct sheet *s, const struct report *all, size_t at)
         return;
     }
     for (int i = 0; i < 3; i++) {
+        if (i > 0 && (r->lacks & SKETCH_LACKS_EXACT))
+            break;
         if (i == 1 && !s->markdown && before && same_recipe(before, r))
             continue;
         first_cells(s, all, at, i > 0);
         sheet_cell(s, "%s", rows[i].name);
-        figure_cells(s, rows[i].distance, i == 1 || !r->no_lse);
+        figure_cells(s, rows[i].distance,
+                     i == 1 ? !(r->lacks & SKETCH_LACKS_LSE) : !r->no_lse);
     }
 }
 
@@ -169,7 +173,7 @@ static void worsen(struct assay_distance *worst, const struct assay_distance *d,
 
 struct summary {
     const char *recipe;
-    size_t ran, passed, judged, with_lse;
+    size_t ran, passed, judged, with_lse, recipe_lse, with_exact;
     struct assay_distance distances[3]; /* build, recipe, total */
 };
 
@@ -191,7 +195,12 @@ static struct summary summarise(const struct report *r,
         sum.judged++;
         sum.with_lse += !one->no_lse;
         worsen(&sum.distances[0], &one->build, !one->no_lse);
-        worsen(&sum.distances[1], &one->recipe_distance, true);
+        if (one->lacks & SKETCH_LACKS_EXACT)
+            continue;
+        sum.with_exact++;
+        sum.recipe_lse += !(one->lacks & SKETCH_LACKS_LSE);
+        worsen(&sum.distances[1], &one->recipe_distance,
+               !(one->lacks & SKETCH_LACKS_LSE));
         worsen(&sum.distances[2], &one->total, !one->no_lse);
     }
     return sum;
@@ -200,7 +209,7 @@ static struct summary summarise(const struct report *r,
 static void summary_rows(struct sheet *s, const struct summary *sum)
 {
     static const char *const names[] = { "build", "recipe", "total" };
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < (sum->with_exact > 0 ? 3 : 1); d++) {
         if (d == 0 || s->markdown) {
             sheet_cell(s, "%s", sum->recipe);
             sheet_cell(s, "%zu", sum->ran);
@@ -210,7 +219,8 @@ static void summary_rows(struct sheet *s, const struct summary *sum)
             for (int i = 0; i < 3; i++)
                 sheet_cell(s, "%s", "");
         sheet_cell(s, "%s", names[d]);
-        figure_cells(s, &sum->distances[d], d == 1 || sum->with_lse > 0);
+        figure_cells(s, &sum->distances[d],
+                     d == 1 ? sum->recipe_lse > 0 : sum->with_lse > 0);
     }
 }
 

@@ -90,9 +90,10 @@ struct result {
     enum verdict verdict;
     double seconds;             /* of the launch, without loading and copying */
     char reason[RESULT_REASON]; /* of a verdict that is not pass */
-    char notes[160];            /* what does not change the verdict */
+    char notes[256];            /* what does not change the verdict */
     bool judged;                /* gates and distances hold something */
     bool no_lse;                /* but nothing of an LSE: none was delivered */
+    unsigned lacks;             /* of enum sketch_lack: what the set lacks */
     struct gate_result gates[GATES];
     uint32_t *heads_gates; /* [b, hq] bit g: gate g fails there; or NULL */
     int64_t heads, heads_failed;

@@ -212,8 +212,15 @@ static void add_notes(const struct child_outcome *end, size_t limit,
                  end->most >> 20, limit >> 20);
         note(result, text);
     }
+    if (end->printed > TAIL_BYTES) {
+        snprintf(text, sizeof text,
+                 "printed %zu bytes, of which the last %d were kept",
+                 end->printed, (int)TAIL_BYTES);
+        note(result, text);
+    }
     if (end->end == CHILD_RETURNED && end->output[0]) {
-        snprintf(text, sizeof text, "printed \"%.80s\"", end->output);
+        snprintf(text, sizeof text, "printed \"%.80s\"%s", end->output,
+                 strlen(end->output) > 80 ? " and more" : "");
         note(result, text);
     }
 }

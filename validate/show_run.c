@@ -135,7 +135,7 @@ static json_t *result_json(const struct run_result *r, const char *other)
     json_object_set_new(out, "known", known_json(&r->known));
     json_object_set_new(out, "reason", json_text(r->reason));
     json_object_set_new(out, "notes", json_text(r->notes));
-    json_object_set_new(out, "seconds", json_number(seconds_of(r)));
+    json_object_set_new(out, "seconds", json_optional(seconds_of(r)));
     json_object_set_new(out, "problem", json_problem(&r->problem));
     json_object_set_new(out, "bits",
                         r->ran ? json_text(r->sketch.bits) : json_null());

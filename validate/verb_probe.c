@@ -253,13 +253,15 @@ static enum assay_status probe_case(struct probing *v, size_t i,
                                     struct assay_error *err)
 {
     struct assay_case c;
-    struct assay_exact exact;
+    struct assay_exact exact = { 0 };
+    const bool has_exact = assay_set_has_exact(v->set, i);
     enum assay_status st = assay_set_read_case(v->set, i, &c, err);
     if (st != ASSAY_OK)
         return st;
-    st = assay_set_read_exact(v->set, i, &c.problem, &exact, err);
+    if (has_exact)
+        st = assay_set_read_exact(v->set, i, &c.problem, &exact, err);
     if (st == ASSAY_OK)
-        st = probe_answers(v, i, &c, &exact, err);
+        st = probe_answers(v, i, &c, has_exact ? &exact : NULL, err);
     assay_exact_free(&exact);
     assay_case_free(&c);
     return st;
@@ -291,6 +293,7 @@ static enum assay_status probe(struct probing *v, int *code,
     if ((o->probe &&
          (st = select_names(o->probe, &probe_names, err)) != ASSAY_OK) ||
         (st = assay_set_open(o->file, &v->set, err)) != ASSAY_OK ||
+        (st = assay_set_need_answers(v->set, err)) != ASSAY_OK ||
         (st = driver_open(DRIVER_MODULE, o->module, o->device, o->timeout_s,
                           &v->driver, err)) != ASSAY_OK ||
         (st = check_selections(v, err)) != ASSAY_OK)

@@ -49,12 +49,16 @@ enum assay_softmax_kind {
     ASSAY_KIND_BYTE
 };
 
+/* The order of key tiles. In PARTS a kernel cuts the keys where it likes, walks
+ * each part in an order of its own, and merges what they leave. */
+enum assay_walk { ASSAY_WALK_UP, ASSAY_WALK_DOWN, ASSAY_WALK_PARTS };
+
 struct assay_softmax_form {
     enum assay_softmax id;
     const char *name;
     enum assay_softmax_kind kind;
     int64_t key_tile;
-    bool down; /* key tiles are walked from the last one on */
+    enum assay_walk walk;
     bool whole_sum;
     enum assay_format_id p_format; /* ASSAY_FORMATS: the recipe's */
     bool nearest;
