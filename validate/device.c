@@ -33,12 +33,6 @@ const char *device_module(enum assay_kernel_device kind)
     return rows[is_known(kind) ? kind : ASSAY_KERNEL_HOST].module;
 }
 
-bool device_has_traffic(enum assay_kernel_device kind)
-{
-    return (kind == ASSAY_KERNEL_HOST ? device_host : device_gpu)
-               .traffic_start != NULL;
-}
-
 bool device_parse(const char *text, enum assay_kernel_device *kind, int *index)
 {
     const size_t n = strcspn(text, ":");

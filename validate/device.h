@@ -51,7 +51,7 @@ struct device_calls {
     /* False: the runtime holds an error that no call has returned. */
     bool (*clean)(struct device *d);
     /* Copies keep the device's memory busy from a start that returned to a
-     * stop, which gives bytes a second. NULL: not there. */
+     * stop, which gives bytes a second. */
     bool (*traffic_start)(struct device *d);
     double (*traffic_stop)(struct device *d);
 };
@@ -64,7 +64,7 @@ struct device {
     char said[128];    /* why the call that failed last did */
     double started;    /* the host's */
     void *begin, *end; /* events of a GPU */
-    void *traffic;     /* the host's copiers */
+    void *traffic;     /* copies, once there were some */
     const struct gpu_runtime *gpu;
 };
 
@@ -80,9 +80,6 @@ const char *device_name(enum assay_kernel_device kind);
 const char *device_module(enum assay_kernel_device kind);
 /* Kinds are 0 to this less one. */
 enum { DEVICE_KINDS = 3 };
-
-/* Whether copies can keep its memory busy beside a kernel. */
-bool device_has_traffic(enum assay_kernel_device kind);
 
 /* "cuda" is index 0, "cuda:1" is index 1. False: neither. */
 bool device_parse(const char *text, enum assay_kernel_device *kind, int *index);

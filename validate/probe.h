@@ -19,7 +19,7 @@ enum probe_outcome {
     PROBE_CLEAN,
     PROBE_FOUND,
     PROBE_CRASHED,     /* or hung, where nothing worse was found */
-    PROBE_UNSUPPORTED, /* by the kernel or the device */
+    PROBE_UNSUPPORTED, /* by the kernel */
     PROBE_NOT_RUN,
     PROBE_OUTCOMES
 };
