@@ -113,6 +113,7 @@ struct probing {
     struct probe_finding *findings;
     size_t count, space;
     unsigned number;
+    int64_t cases, cases_done; /* selected; done */
     struct progress progress;
 };
 
@@ -134,6 +135,15 @@ static enum assay_status new_finding(struct probing *v,
     return ASSAY_OK;
 }
 
+/* Cases have other numbers of kernels, but of about the same order. */
+static void step(struct probing *v, const struct probe_subject *s, int probe)
+{
+    const int64_t a_case = (int64_t)s->count * PROBES;
+    progress_step(&v->progress,
+                  v->cases_done * a_case + (int64_t)s->own * PROBES + probe,
+                  v->cases * a_case);
+}
+
 /* All probes of one kernel on one case. */
 static enum assay_status probe_subject(struct probing *v,
                                        const struct probe_subject *s,
@@ -145,6 +155,7 @@ static enum assay_status probe_subject(struct probing *v,
         struct probe_finding *f = NULL;
         if (!select_has(v->o->probe, probe_words[i]))
             continue;
+        step(v, s, i);
         if ((st = new_finding(v, &f, err)) != ASSAY_OK)
             return st;
         f->probe = (enum probe_id)i;
@@ -209,7 +220,6 @@ static enum assay_status probe_kernels(struct probing *v,
                                          .runs = v->o->runs,
                                          .timeout_s = v->o->timeout_s,
                                          .number = &v->number };
-        progress_step(&v->progress, (int64_t)i, (int64_t)count);
         st = probe_subject(v, &s, err);
     }
     free(kernels);
@@ -267,15 +277,17 @@ static enum assay_status probe_case(struct probing *v, size_t i,
     return st;
 }
 
-static enum assay_status check_selections(const struct probing *v,
+static enum assay_status check_selections(struct probing *v,
                                           struct assay_error *err)
 {
     const size_t n = assay_set_count(v->set), kernels = v->driver.info->count;
     const char **names = calloc((n > kernels ? n : kernels) + 1, sizeof *names);
     if (!names)
         return assay_fail(err, ASSAY_MEMORY, "no memory for names");
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         names[i] = assay_set_case_name(v->set, i);
+        v->cases += select_has(v->o->cases, names[i]);
+    }
     enum assay_status st = select_check(v->o->cases, "case", names, n, err);
     for (size_t i = 0; i < kernels; i++)
         names[i] = v->driver.info->kernels[i].name;
@@ -300,8 +312,10 @@ static enum assay_status probe(struct probing *v, int *code,
         return st;
     progress_begin(&v->progress, v->driver.info->name);
     for (size_t i = 0; st == ASSAY_OK && i < assay_set_count(v->set); i++)
-        if (select_has(o->cases, assay_set_case_name(v->set, i)))
+        if (select_has(o->cases, assay_set_case_name(v->set, i))) {
             st = probe_case(v, i, err);
+            v->cases_done++;
+        }
     progress_end(&v->progress);
     if (st != ASSAY_OK)
         return st;
