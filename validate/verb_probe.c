@@ -9,12 +9,14 @@
 #include "golden/select.h"
 #include "golden/term.h"
 #include "golden/verb.h"
+#include "validate/memory_limit.h"
 #include "validate/probe_report.h"
 
 struct options {
     const char *file, *module, *device, *probe, *recipe, *cases, *kernel;
     enum probe_format format;
     double timeout_s;
+    size_t memory_limit; /* 0: the default */
     long runs;
 };
 
@@ -27,6 +29,7 @@ enum {
     KEY_KERNEL,
     KEY_RUNS,
     KEY_TIMEOUT,
+    KEY_MEMORY_LIMIT,
     KEY_FORMAT
 };
 
@@ -45,6 +48,10 @@ static const struct argp_option keys[] = {
       "of a kernel on a case, where a probe repeats it; default 5", 0 },
     { "timeout", KEY_TIMEOUT, "S", 0,
       "seconds until a kernel counts as hung; default 120", 0 },
+    { "memory-limit", KEY_MEMORY_LIMIT, "SIZE", 0,
+      "bytes that a module for the host may take, as 512M or 8G; default 4G "
+      "and 32 times the case's buffers",
+      0 },
     { "format", KEY_FORMAT, "table|json|csv|markdown", 0, "default table", 0 },
     { 0 },
 };
@@ -66,6 +73,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->timeout_s = verb_number(state, "--timeout", arg);
         if (!(o->timeout_s > 0))
             argp_error(state, "--timeout takes more than 0 seconds");
+        break;
+    case KEY_MEMORY_LIMIT:
+        o->memory_limit = memory_limit_parse(state, arg);
         break;
     case KEY_FORMAT:
         o->format = (enum probe_format)verb_word(
@@ -310,6 +320,7 @@ static enum assay_status probe(struct probing *v, int *code,
                           &v->driver, err)) != ASSAY_OK ||
         (st = check_selections(v, err)) != ASSAY_OK)
         return st;
+    v->driver.memory_limit = o->memory_limit;
     progress_begin(&v->progress, v->driver.info->name);
     for (size_t i = 0; st == ASSAY_OK && i < assay_set_count(v->set); i++)
         if (select_has(o->cases, assay_set_case_name(v->set, i))) {
