@@ -22,6 +22,8 @@ struct candidate {
     int64_t guard_bytes;     /* changed outside the buffers */
     const char *guard_where; /* the first: "after o"; static, or NULL */
     int64_t input_bytes;     /* inputs changed */
+    size_t workspace;        /* bytes that the kernel asked for */
+    double traffic;          /* bytes a second that were copied beside it */
     int64_t o_unwritten;     /* elements that still hold the poison */
     int64_t lse_unwritten;
     struct assay_place unwritten_at; /* the first */

@@ -11,6 +11,7 @@
  *   memory  allocations beyond the third fail
  *   fault   the launch does, told by the wait after it, and all later calls
  *   busy    copies to the device fail
+ *   copies  copies on the device do
  *   left    a launch leaves an error that no call returned
  *
  * FAKE_LOG is a file that gets a line where a device is opened.
@@ -174,6 +175,26 @@ int CALL(StreamCreate)(void **stream)
     if (log)
         fprintf(log, "opened by %ld\n", (long)getpid()), fclose(log);
     return sticky;
+}
+
+int CALL(StreamCreateWithFlags)(void **stream, unsigned flags)
+{
+    static int other;
+    *stream = &other;
+    return flags == 1 ? sticky : 1;
+}
+
+/* Of many bytes the first: time is not what is faked. */
+int CALL(MemcpyAsync)(void *to, const void *from, size_t bytes, int kind,
+                      void *stream)
+{
+    if (sticky || kind != 3 || !stream || bytes < 4096)
+        return sticky ? sticky : 1;
+    if (is("copies"))
+        return 46;
+    open_memory(1);
+    memcpy(to, from, 4096);
+    return 0;
 }
 
 int CALL(EventCreate)(void **event)

@@ -27,8 +27,8 @@ program_tests = \
 	tests/bounds.test tests/command.test tests/escapes.test \
 	tests/faulty.test tests/forms.test tests/gpu.test \
 	tests/gpu_faults.test tests/hygiene.test tests/own_kernel.test \
-	tests/prove.test tests/quantizer.test tests/readme.test \
-	tests/recipes.test \
+	tests/probe.test tests/prove.test tests/quantizer.test \
+	tests/readme.test tests/recipes.test \
 	tests/shapes.test tests/limits.test tests/record.test \
 	tests/report.test tests/explain.test tests/examples.test \
 	tests/torch.test tests/outputs.test tests/import.test tests/torture.test \
@@ -37,6 +37,7 @@ TESTS += $(program_tests)
 EXTRA_DIST += \
 	$(program_tests) tests/packed_module.c tests/escape_module.c \
 	tests/torture_module.c tests/quantizer_module.c \
+	tests/probe_module.c \
 	tests/fake_gpu.c tests/gpu_faults.hip tests/junit-10.xsd \
 	tests/README.md tests/check_capture.py tests/check_run_torch.py
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; CXX='$(CXX)'; export CC CXX;

@@ -50,6 +50,10 @@ struct device_calls {
     bool (*stop)(struct device *d, double *seconds);
     /* False: the runtime holds an error that no call has returned. */
     bool (*clean)(struct device *d);
+    /* Copies keep the device's memory busy from a start that returned to a
+     * stop, which gives bytes a second. */
+    bool (*traffic_start)(struct device *d);
+    double (*traffic_stop)(struct device *d);
 };
 
 struct device {
@@ -60,6 +64,7 @@ struct device {
     char said[128];    /* why the call that failed last did */
     double started;    /* the host's */
     void *begin, *end; /* events of a GPU */
+    void *traffic;     /* copies, once there were some */
     const struct gpu_runtime *gpu;
 };
 
@@ -80,5 +85,9 @@ enum { DEVICE_KINDS = 3 };
 bool device_parse(const char *text, enum assay_kernel_device *kind, int *index);
 
 extern const struct device_calls device_host, device_gpu;
+
+/* Of device_host: host_traffic.c. */
+bool host_traffic_start(struct device *d);
+double host_traffic_stop(struct device *d);
 
 #endif

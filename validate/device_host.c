@@ -129,7 +129,7 @@ static bool host_stop(struct device *d, double *took)
 }
 
 const struct device_calls device_host = {
-    host_count,   host_open, host_facts, host_memory, host_alloc,
-    host_release, host_fill, host_copy,  host_copy,   host_wait,
-    host_start,   host_stop, host_wait,
+    host_count,   host_open, host_facts, host_memory,        host_alloc,
+    host_release, host_fill, host_copy,  host_copy,          host_wait,
+    host_start,   host_stop, host_wait,  host_traffic_start, host_traffic_stop,
 };

@@ -45,6 +45,10 @@ struct driver_info {
     struct driver_kernel kernels[DRIVER_MAX_KERNELS];
 };
 
+/* Where a kernel of a module runs: as in validate, or in a child that stays for
+ * the runs that follow, begun anew or the one of the run before. */
+enum driver_process { DRIVER_OWN_CHILD, DRIVER_NEW_CHILD, DRIVER_SAME_CHILD };
+
 struct driver_run {
     size_t kernel;  /* index */
     unsigned input; /* one bit */
@@ -54,6 +58,13 @@ struct driver_run {
     unsigned number; /* of the run; picks the poison */
     bool at_start;   /* inputs lie against the beginning of their memory, not
                         against its end, where the device can do that */
+    enum driver_process process;
+    unsigned char workspace_flip; /* bits by which a workspace differs from the
+                                     poison of others */
+    bool workspace_stays; /* what the run before left in its own, if that stayed
+                             too and has the same size, is what this one finds;
+                             in the same child alone */
+    bool traffic;         /* the device's memory is busy meanwhile */
 };
 
 /* The set that a driver is opened for, and what was said on the command line

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The driver of kernel modules: each run has a child of its own.
+ * The driver of kernel modules: each run has a child of its own on the host,
+ * unless it is to share one.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -23,12 +24,26 @@ static enum assay_status run(struct driver *d, const struct driver_run *r,
                              bool *ran, struct candidate *out,
                              struct result *result, struct assay_error *err)
 {
+    const bool stays =
+        r->process != DRIVER_OWN_CHILD || d->info->device != ASSAY_KERNEL_HOST;
     const struct run_request request = {
-        d->info,   r->kernel,       (enum assay_kernel_input)r->input,
-        r->c,      r->answer,       r->timeout_s,
-        r->number, device_index(d), d->memory_limit,
-        d->own,    r->at_start,
+        .module = d->info,
+        .kernel = r->kernel,
+        .input = (enum assay_kernel_input)r->input,
+        .c = r->c,
+        .answer = r->answer,
+        .timeout_s = r->timeout_s,
+        .number = r->number,
+        .device_index = device_index(d),
+        .memory_limit = d->memory_limit,
+        .worker = stays ? d->own : NULL,
+        .at_start = r->at_start,
+        .workspace_flip = r->workspace_flip,
+        .workspace_stays = r->workspace_stays,
+        .traffic = r->traffic,
     };
+    if (r->process == DRIVER_NEW_CHILD)
+        worker_stop(d->own);
     return run_case(&request, ran, out, result, err);
 }
 
@@ -89,8 +104,6 @@ enum assay_status driver_open_MODULE(const char *what, double timeout_s,
             err, ASSAY_USAGE, "%s: is a module for %s, and --device is %.40s",
             out->info->path, device_name(out->info->device), out->device);
     say_where(out->info, index, timeout_s);
-    if (out->info->device == ASSAY_KERNEL_HOST)
-        return ASSAY_OK;
     struct worker *worker;
     st = worker_new(&worker, err);
     out->own = worker;

@@ -84,7 +84,8 @@ enum assay_status explain_form(const struct explain_input *in,
         if (assay_recipe_same(other, own) ||
             (st = try_form(in, &inputs, other, &n, err)) != ASSAY_OK ||
             n < most || 2 * n < in->result->heads ||
-            n == heads_fitting(in->result) || (n == most && e->form[0] && is_wide(form)))
+            n == heads_fitting(in->result) ||
+            (n == most && e->form[0] && is_wide(form)))
             continue;
         if (n > most || only_wide)
             e->form[0] = '\0';

@@ -41,6 +41,14 @@ validate_libvalidate_la_SOURCES = \
 	validate/mutate_problem.c validate/mutation.c \
 	validate/mutation.def validate/mutation.h validate/pattern.def \
 	validate/picture.c validate/picture.h validate/prove.c \
+	validate/probe.c validate/probe.def validate/probe.h \
+	validate/probe_after.c validate/probe_aliasing.c \
+	validate/probe_batch.c validate/probe_bounds.c \
+	validate/probe_determinism.c validate/probe_inputs.c \
+	validate/probe_made.c validate/probe_made.h validate/probe_stale.c \
+	validate/probe_race.c validate/host_traffic.c \
+	validate/probe_report.c validate/probe_report.h \
+	validate/probe_workspace.c validate/verb_probe.c \
 	validate/prove.h validate/prove_html.c validate/prove_limits.c \
 	validate/prove_report.c validate/prove_report.h \
 	validate/quarantine.c validate/quarantine.h validate/record.c \

@@ -193,6 +193,9 @@ static void fill_task(const struct run_request *r, const struct buffers *b,
     t->device = info->device;
     t->index = r->device_index;
     t->memory_limit = limit_of(r, b);
+    t->workspace_byte = GUARD_BYTE ^ r->workspace_flip;
+    t->workspace_stays = r->workspace_stays;
+    t->traffic = r->traffic;
     t->job = make_job(r);
     t->buffers = *b;
 }
@@ -268,6 +271,8 @@ static enum assay_status collect(const struct run_request *r,
         if (o->workspace_bytes > 0 && out->guard_bytes == 0)
             out->guard_where = "beside the workspace";
         out->guard_bytes += o->workspace_bytes;
+        out->workspace = o->workspace;
+        out->traffic = o->traffic;
     }
     return st;
 }

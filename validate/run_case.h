@@ -20,6 +20,8 @@ struct run_request {
     struct worker *worker; /* that runs it; NULL: a child of its own */
     bool at_start; /* on the host: inputs lie against the beginning of their
                       memory, not against its end */
+    unsigned char workspace_flip; /* this and more as in struct driver_run */
+    bool workspace_stays, traffic;
 };
 
 /* Runs it; the rest as in struct driver. */

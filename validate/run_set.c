@@ -127,8 +127,11 @@ static enum assay_status run_kernel(struct run_set *v, const struct loaded *l,
 {
     struct candidate candidate;
     bool ran;
-    struct driver_run run = { kernel,          input, l->c, l->answer,
-                              v->o->timeout_s, 0,     false };
+    struct driver_run run = { .kernel = kernel,
+                              .input = input,
+                              .c = l->c,
+                              .answer = l->answer,
+                              .timeout_s = v->o->timeout_s };
     enum assay_status st = run_repeatedly(v, &run, &ran, &candidate, r, err);
     if (st == ASSAY_OK && ran)
         st = judge_one(v, l, &candidate, r, err);

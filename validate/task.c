@@ -22,7 +22,7 @@ struct hand {
     struct buffers buffers;
     struct assay_kernel_job job;
     void *at[BUFFERS];
-    void *workspace; /* with its guards */
+    void *workspace; /* with its guards; NULL: none, or not yet */
     size_t workspace_bytes;
 };
 
@@ -60,25 +60,43 @@ static const struct assay_kernel *find_kernel(struct hand *h, struct task *t)
     return NULL;
 }
 
-/* Between guards, and full of the same NaN: its contents are undefined. */
-static bool place_workspace(struct hand *h)
+static void release_workspace(struct hand *h)
 {
     struct device *d = &h->device;
+    if (h->workspace)
+        d->calls->release(d, h->workspace, h->workspace_bytes);
+    h->workspace = NULL;
+}
+
+/* Between guards; its contents are undefined, and so are ours. One that stayed
+ * is taken as it is. */
+static bool place_workspace(struct hand *h, const struct task *t)
+{
+    struct device *d = &h->device;
+    const unsigned char contents = t->workspace_byte;
     const size_t n = h->job.workspace_bytes;
-    if (n == 0)
-        return true;
-    if (__builtin_add_overflow(n, 3 * (size_t)GUARD_BYTES,
-                               &h->workspace_bytes)) {
+    size_t bytes;
+    if (__builtin_add_overflow(n, 3 * (size_t)GUARD_BYTES, &bytes)) {
         snprintf(d->said, sizeof d->said, "no device has %zu bytes", n);
         return false;
     }
-    h->workspace_bytes = GUARD_BYTES + n + guard_tail(n);
-    h->workspace = d->calls->alloc(d, h->workspace_bytes);
+    bytes = GUARD_BYTES + n + guard_tail(n);
+    if (!t->workspace_stays || n == 0 || bytes != h->workspace_bytes)
+        release_workspace(h);
+    if (n == 0)
+        return true;
+    if (h->workspace) {
+        h->job.workspace = (char *)h->workspace + GUARD_BYTES;
+        return true;
+    }
+    h->workspace_bytes = bytes;
+    h->workspace = d->calls->alloc(d, bytes);
     if (!h->workspace ||
         !d->calls->fill(d, h->workspace, GUARD_BYTE, h->workspace_bytes))
         return false;
     h->job.workspace = (char *)h->workspace + GUARD_BYTES;
-    return true;
+    return contents == GUARD_BYTE ||
+           d->calls->fill(d, h->job.workspace, contents, n);
 }
 
 static bool check_workspace(struct hand *h, struct task_outcome *o)
@@ -100,11 +118,12 @@ static bool check_workspace(struct hand *h, struct task_outcome *o)
 
 /* Copies may still be under way when they return: waited for, so that what
  * goes wrong later is the kernel's. */
-static bool place_buffers(struct hand *h, struct task_outcome *o)
+static bool place_buffers(struct hand *h, struct task *t)
 {
+    struct task_outcome *o = &t->outcome;
     struct device *d = &h->device;
     struct assay_kernel_job *job = &h->job;
-    if (!buffers_to_device(&h->buffers, d, h->at) || !place_workspace(h) ||
+    if (!buffers_to_device(&h->buffers, d, h->at) || !place_workspace(h, t) ||
         !d->calls->wait(d))
         return false;
     job->q.data = h->at[BUFFER_Q];
@@ -128,19 +147,19 @@ static bool place_buffers(struct hand *h, struct task_outcome *o)
     return true;
 }
 
-static void give_back(struct hand *h)
+static void give_back(struct hand *h, bool workspace_stays)
 {
-    struct device *d = &h->device;
-    buffers_release(&h->buffers, d, h->at);
-    if (h->workspace)
-        d->calls->release(d, h->workspace, h->workspace_bytes);
+    buffers_release(&h->buffers, &h->device, h->at);
+    if (!workspace_stays)
+        release_workspace(h);
 }
 
 /* From the launch to its outputs in the image. */
-static void launch(struct hand *h, const struct assay_kernel *k,
-                   struct task_outcome *o)
+static void launch(struct hand *h, const struct assay_kernel *k, struct task *t)
 {
+    struct task_outcome *o = &t->outcome;
     struct device *d = &h->device;
+    const bool traffic = t->traffic; /* whatever the kernel writes there */
     fault_watch(&o->fault);
     d->calls->clean(d); /* of what came before */
     o->stage = LAUNCHING;
@@ -149,6 +168,8 @@ static void launch(struct hand *h, const struct assay_kernel *k,
         o->launch = k->launch(&h->job, o->reason, sizeof o->reason);
         ok = d->calls->stop(d, &o->seconds);
     }
+    if (traffic)
+        o->traffic = d->calls->traffic_stop(d);
     check_environment(o, "running");
     if (!ok)
         return;
@@ -184,10 +205,11 @@ static void run_task(struct hand *h, struct task *t)
     job->workspace_bytes = k->workspace_bytes ? k->workspace_bytes(job) : 0;
     o->workspace = job->workspace_bytes;
     o->stage = ALLOCATING;
-    if (place_buffers(h, o))
-        launch(h, k, o);
+    if (place_buffers(h, t) &&
+        (!t->traffic || h->device.calls->traffic_start(&h->device)))
+        launch(h, k, t);
     memcpy(o->said, h->device.said, sizeof o->said); /* before more fails */
-    give_back(h);
+    give_back(h, t->workspace_stays);
 }
 
 void task_do(void *task)
@@ -197,7 +219,6 @@ void task_do(void *task)
     struct hand *h = &hand;
     h->buffers = t->buffers;
     h->job = t->job;
-    h->workspace = NULL;
     memset(h->at, 0, sizeof h->at);
     memory_limit_set(t->memory_limit);
     h->device.said[0] = '\0';

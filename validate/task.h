@@ -28,6 +28,7 @@ struct task_outcome {
     int supports, launch;    /* what the kernel's functions returned */
     size_t workspace;        /* asked for */
     int64_t workspace_bytes; /* changed outside it */
+    double traffic;          /* bytes a second */
     struct fault fault;
     const char *at[BUFFERS]; /* the child's addresses */
     const char *workspace_at;
@@ -41,9 +42,12 @@ struct task {
     size_t kernel;
     char kernel_name[64];
     enum assay_kernel_device device;
-    int index;                   /* of the device */
-    size_t memory_limit;         /* bytes that it may take; 0: no limit */
-    struct assay_kernel_job job; /* without pointers */
+    int index;                    /* of the device */
+    size_t memory_limit;          /* bytes that it may take; 0: no limit */
+    unsigned char workspace_byte; /* what a new workspace is full of */
+    bool workspace_stays;         /* as in struct driver_run */
+    bool traffic;
+    struct assay_kernel_job job;  /* without pointers */
     struct buffers buffers;
     struct task_outcome outcome;
 };
