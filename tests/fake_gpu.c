@@ -14,8 +14,13 @@
  *   copies  copies on the device do
  *   left    a launch leaves an error that no call returned
  *
+ * What LaunchHostFunc gets runs at once, or, between StreamBeginCapture and
+ * StreamEndCapture, when the graph is launched; calls that a recording does not
+ * survive break it.
+ *
  * FAKE_LOG is a file that gets a line where a device is opened.
- * -DWITHOUT_RECORD leaves EventRecord out, -DPROPERTIES=name gives that
+ * -DWITHOUT_RECORD leaves EventRecord out, -DWITHOUT_GRAPHS GraphLaunch,
+ * -DPROPERTIES=name gives that
  * function another name, as newer HIP has it.
  */
 #include <stddef.h>
@@ -32,14 +37,32 @@
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
-enum { OUT_OF_MEMORY = 2, OLD_DRIVER = 35, NO_DEVICE = 100, ILLEGAL = 700 };
-enum { DEVICES = 2, BLOCKS = 64 };
+enum {
+    OUT_OF_MEMORY = 2,
+    OLD_DRIVER = 35,
+    NO_DEVICE = 100,
+    ILLEGAL = 700,
+    NOT_IN_CAPTURE = 900,
+    BROKEN_CAPTURE = 901,
+};
+enum { DEVICES = 2, BLOCKS = 64, NODES = 8 };
 
 static struct {
     char *at;
     size_t bytes;
 } blocks[BLOCKS];
 static int used, device = -1, launched, sticky;
+
+struct graph {
+    size_t count;
+    struct {
+        void (*call)(void *);
+        void *with;
+    } nodes[NODES];
+};
+static struct graph recorded;
+static int capturing, broken;
+static int own_stream, other_stream;
 
 static int is(const char *what)
 {
@@ -114,8 +137,16 @@ int CALL(MemGetInfo)(size_t *left, size_t *total)
     return sticky;
 }
 
+static int breaks_capture(void)
+{
+    broken |= capturing;
+    return capturing ? NOT_IN_CAPTURE : 0;
+}
+
 int CALL(Malloc)(void **at, size_t bytes)
 {
+    if (breaks_capture())
+        return NOT_IN_CAPTURE;
     if (sticky)
         return sticky;
     if (used == BLOCKS || (is("memory") && used == 3))
@@ -142,6 +173,8 @@ int CALL(Free)(void *at)
 
 int CALL(Memset)(void *at, int byte, size_t bytes)
 {
+    if (breaks_capture())
+        return NOT_IN_CAPTURE;
     open_memory(1);
     memset(at, byte, bytes);
     open_memory(0);
@@ -150,6 +183,8 @@ int CALL(Memset)(void *at, int byte, size_t bytes)
 
 int CALL(Memcpy)(void *to, const void *from, size_t bytes, int kind)
 {
+    if (breaks_capture())
+        return NOT_IN_CAPTURE;
     if (sticky || (is("busy") && kind == 1))
         return sticky ? sticky : 46;
     open_memory(1);
@@ -160,6 +195,8 @@ int CALL(Memcpy)(void *to, const void *from, size_t bytes, int kind)
 
 int CALL(DeviceSynchronize)(void)
 {
+    if (breaks_capture())
+        return NOT_IN_CAPTURE;
     if (launched && is("fault"))
         sticky = ILLEGAL;
     launched = 0;
@@ -169,9 +206,8 @@ int CALL(DeviceSynchronize)(void)
 
 int CALL(StreamCreate)(void **stream)
 {
-    static int one;
     FILE *log = getenv("FAKE_LOG") ? fopen(getenv("FAKE_LOG"), "a") : NULL;
-    *stream = &one;
+    *stream = &own_stream;
     if (log)
         fprintf(log, "opened by %ld\n", (long)getpid()), fclose(log);
     return sticky;
@@ -179,8 +215,7 @@ int CALL(StreamCreate)(void **stream)
 
 int CALL(StreamCreateWithFlags)(void **stream, unsigned flags)
 {
-    static int other;
-    *stream = &other;
+    *stream = &other_stream;
     return flags == 1 ? sticky : 1;
 }
 
@@ -220,6 +255,76 @@ int CALL(EventElapsedTime)(float *ms, void *from, void *to)
     return from && to ? sticky : 1;
 }
 
+int CALL(StreamBeginCapture)(void *stream, int mode)
+{
+    recorded.count = 0;
+    broken = 0;
+    capturing = stream == &own_stream && mode == 0 && !sticky;
+    return capturing ? 0 : 1;
+}
+
+/* On the stream that is captured it is recorded; on no stream it breaks that;
+ * elsewhere it runs at once. */
+int CALL(LaunchHostFunc)(void *stream, void (*call)(void *), void *with)
+{
+    if (!stream && breaks_capture())
+        return NOT_IN_CAPTURE;
+    if (!capturing || stream != &own_stream) {
+        open_memory(1);
+        call(with);
+        return sticky;
+    }
+    if (recorded.count == NODES)
+        return OUT_OF_MEMORY;
+    recorded.nodes[recorded.count].call = call;
+    recorded.nodes[recorded.count++].with = with;
+    return sticky;
+}
+
+int CALL(StreamEndCapture)(void *stream, void **graph)
+{
+    const int ok = stream == &own_stream && capturing && !broken;
+    capturing = 0;
+    *graph =
+        ok ? memcpy(malloc(sizeof recorded), &recorded, sizeof recorded) : NULL;
+    return ok ? sticky : BROKEN_CAPTURE;
+}
+
+int CALL(GraphGetNodes)(void *graph, void **nodes, size_t *count)
+{
+    *count = ((struct graph *)graph)->count;
+    return nodes ? 1 : sticky;
+}
+
+int CALL(GraphInstantiateWithFlags)(void **ready, void *graph,
+                                    unsigned long long flags)
+{
+    *ready = memcpy(malloc(sizeof recorded), graph, sizeof recorded);
+    return flags ? 1 : sticky;
+}
+
+int CALL(GraphDestroy)(void *graph)
+{
+    free(graph);
+    return sticky;
+}
+
+int CALL(GraphExecDestroy)(void *ready)
+{
+    free(ready);
+    return sticky;
+}
+
+#ifndef WITHOUT_GRAPHS
+int CALL(GraphLaunch)(void *ready, void *stream)
+{
+    const struct graph *g = ready;
+    for (size_t i = 0; i < g->count && stream == &own_stream; i++)
+        g->nodes[i].call(g->nodes[i].with);
+    return stream == &own_stream ? sticky : 1;
+}
+#endif
+
 int CALL(GetLastError)(void)
 {
     return is("left") ? 9 : sticky;
@@ -236,5 +341,7 @@ const char *CALL(GetErrorString)(int error)
            : error == OLD_DRIVER  ? "driver version is insufficient"
            : error == NO_DEVICE   ? "no device is detected"
            : error == ILLEGAL     ? "an illegal memory access was encountered"
-                                  : "something else";
+           : error == NOT_IN_CAPTURE ? "not permitted when stream is capturing"
+           : error == BROKEN_CAPTURE ? "capture was invalidated"
+                                     : "something else";
 }

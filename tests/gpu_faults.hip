@@ -12,6 +12,8 @@
 
 #ifdef ASSAY_DEVICE_CUDA
 #define hipMalloc cudaMalloc
+#define hipMemcpy cudaMemcpy
+#define hipMemcpyDeviceToHost cudaMemcpyDeviceToHost
 #endif
 
 struct Faulty {
@@ -101,6 +103,47 @@ static int launch_takes_memory(const assay_kernel_job *, char *why, size_t n)
     return error == hipSuccess ? 0 : 5;
 }
 
+/* What graphs do to launches: O is a word of q, from where the kernel says. */
+__global__ void copies_q(Faulty f)
+{
+    for (int64_t i = 0; i < f.count; i++)
+        f.o[i] = f.q[0];
+}
+
+__global__ void writes_word(Faulty f, uint16_t word)
+{
+    for (int64_t i = 0; i < f.count; i++)
+        f.o[i] = word;
+}
+
+LAUNCH(copies_q)
+
+static int launch_default_stream(const assay_kernel_job *j, char *, size_t)
+{
+    assay_launch(copies_q, 1, 1, (hipStream_t)0, args(j));
+    return 0;
+}
+
+static int launch_looks_at_q(const assay_kernel_job *j, char *why, size_t n)
+{
+    uint16_t word;
+    const hipError_t error =
+        hipMemcpy(&word, j->q.data, sizeof word, hipMemcpyDeviceToHost);
+    if (error != hipSuccess)
+        return snprintf(why, n, "%s", hipGetErrorString(error)), 4;
+    assay_launch(writes_word, 1, 1, (hipStream_t)j->stream, args(j), word);
+    return ended(why, n);
+}
+
+/* The host counts launches. */
+static int launch_counts(const assay_kernel_job *j, char *why, size_t n)
+{
+    static uint16_t launches = 0x3f80;
+    assay_launch(writes_word, 1, 1, (hipStream_t)j->stream, args(j),
+                 launches++);
+    return ended(why, n);
+}
+
 static size_t much_workspace(const assay_kernel_job *)
 {
     return (size_t)1 << 50;
@@ -127,6 +170,10 @@ static const assay_kernel kernels[] = {
     ROW(writes_nothing, nullptr),
     ROW(loses_launch, nullptr),
     ROW(takes_memory, nullptr),
+    ROW(copies_q, nullptr),
+    ROW(default_stream, nullptr),
+    ROW(looks_at_q, nullptr),
+    ROW(counts, nullptr),
     { "much_workspace.bf16", "bf16", "nominal", "harms nothing",
       ASSAY_KERNEL_RAW, supports, much_workspace, launch_writes_nothing },
 };

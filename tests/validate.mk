@@ -37,7 +37,7 @@ TESTS += $(program_tests)
 EXTRA_DIST += \
 	$(program_tests) tests/packed_module.c tests/escape_module.c \
 	tests/torture_module.c tests/quantizer_module.c \
-	tests/probe_module.c \
+	tests/graph_module.c tests/probe_module.c \
 	tests/fake_gpu.c tests/gpu_faults.hip tests/junit-10.xsd \
 	tests/README.md tests/check_capture.py tests/check_run_torch.py
 AM_TESTS_ENVIRONMENT = CC='$(CC)'; CXX='$(CXX)'; export CC CXX;

@@ -206,6 +206,28 @@ bool buffers_to_device(const struct buffers *b, struct device *device,
     return true;
 }
 
+bool buffers_fill_again(const struct buffers *b, struct device *device,
+                        void *const at[BUFFERS])
+{
+    for (int i = 0; i < BUFFERS; i++) {
+        const struct buffer *f = &b->list[i];
+        if (at[i] && !device->calls->to_device(device, (char *)at[i] - f->head,
+                                               b->image + f->offset, whole(f)))
+            return false;
+    }
+    return true;
+}
+
+bool buffers_clear_inputs(const struct buffers *b, struct device *device,
+                          void *const at[BUFFERS])
+{
+    for (int i = 0; i < BUFFERS; i++)
+        if (at[i] && b->list[i].content && b->list[i].bytes > 0 &&
+            !device->calls->fill(device, at[i], 0, b->list[i].bytes))
+            return false;
+    return true;
+}
+
 void buffers_release(const struct buffers *b, struct device *device,
                      void *const at[BUFFERS])
 {

@@ -90,6 +90,12 @@ bool buffers_map(struct buffers *b);
  * device address, NULL where there is none. False: the device says why. */
 bool buffers_to_device(const struct buffers *b, struct device *device,
                        void *at[BUFFERS]);
+/* In the child: what they held at first once more, guards too, or zeros in the
+ * inputs alone. */
+bool buffers_fill_again(const struct buffers *b, struct device *device,
+                        void *const at[BUFFERS]);
+bool buffers_clear_inputs(const struct buffers *b, struct device *device,
+                          void *const at[BUFFERS]);
 /* In the child: gives the device's memory back. */
 void buffers_release(const struct buffers *b, struct device *device,
                      void *const at[BUFFERS]);

@@ -54,6 +54,16 @@ struct device_calls {
      * stop, which gives bytes a second. */
     bool (*traffic_start)(struct device *d);
     double (*traffic_stop)(struct device *d);
+    /* False: neither device nor runtime has graphs, and the rest is not to be
+     * called. */
+    bool (*graphs)(struct device *d);
+    /* What is put on the stream from a start that returned to a stop becomes a
+     * graph, of so many nodes, instead of running. One at a time. */
+    bool (*graph_start)(struct device *d);
+    bool (*graph_stop)(struct device *d, size_t *nodes);
+    /* Puts it on the stream. */
+    bool (*graph_replay)(struct device *d);
+    bool (*graph_release)(struct device *d);
 };
 
 struct device {
@@ -65,6 +75,7 @@ struct device {
     double started;    /* the host's */
     void *begin, *end; /* events of a GPU */
     void *traffic;     /* copies, once there were some */
+    void *graph;       /* to be replayed */
     const struct gpu_runtime *gpu;
 };
 

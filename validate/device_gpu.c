@@ -244,8 +244,69 @@ static double gpu_traffic_stop(struct device *d)
                : 0;
 }
 
+/* ---- graphs ---- */
+
+static bool gpu_graphs(struct device *d)
+{
+    const struct gpu_runtime *gpu = d->gpu;
+    if (gpu->capture_begin && gpu->capture_end && gpu->graph_nodes &&
+        gpu->graph_ready && gpu->graph_launch && gpu->graph_free &&
+        gpu->graph_forget)
+        return true;
+    snprintf(d->said, sizeof d->said, "%s has no graphs", gpu->file);
+    return false;
+}
+
+/* Of hipStreamCaptureMode and cudaStreamCaptureMode: a call that would break a
+ * recording fails in any thread, and what it says is kept. */
+enum { CAPTURE_GLOBAL = 0 };
+
+static bool gpu_graph_start(struct device *d)
+{
+    return CALL(d, capture_begin, d->stream, CAPTURE_GLOBAL);
+}
+
+static bool gpu_graph_stop(struct device *d, size_t *nodes)
+{
+    void *recorded = NULL;
+    if (!CALL(d, capture_end, d->stream, &recorded))
+        return false;
+    const bool ok = CALL(d, graph_nodes, recorded, NULL, nodes) &&
+                    CALL(d, graph_ready, &d->graph, recorded, 0);
+    return CALL(d, graph_free, recorded) && ok;
+}
+
+static bool gpu_graph_replay(struct device *d)
+{
+    return CALL(d, graph_launch, d->graph, d->stream);
+}
+
+static bool gpu_graph_release(struct device *d)
+{
+    void *graph = d->graph;
+    d->graph = NULL;
+    return !graph || CALL(d, graph_forget, graph);
+}
+
 const struct device_calls device_gpu = {
-    gpu_count,   gpu_open, gpu_facts,     gpu_memory,        gpu_alloc,
-    gpu_release, gpu_fill, gpu_to_device, gpu_from_device,   gpu_wait,
-    gpu_start,   gpu_stop, gpu_clean,     gpu_traffic_start, gpu_traffic_stop,
+    .count = gpu_count,
+    .open = gpu_open,
+    .facts = gpu_facts,
+    .memory = gpu_memory,
+    .alloc = gpu_alloc,
+    .release = gpu_release,
+    .fill = gpu_fill,
+    .to_device = gpu_to_device,
+    .from_device = gpu_from_device,
+    .wait = gpu_wait,
+    .start = gpu_start,
+    .stop = gpu_stop,
+    .clean = gpu_clean,
+    .traffic_start = gpu_traffic_start,
+    .traffic_stop = gpu_traffic_stop,
+    .graphs = gpu_graphs,
+    .graph_start = gpu_graph_start,
+    .graph_stop = gpu_graph_stop,
+    .graph_replay = gpu_graph_replay,
+    .graph_release = gpu_graph_release,
 };

@@ -128,8 +128,27 @@ static bool host_stop(struct device *d, double *took)
     return true;
 }
 
+static bool host_graphs(struct device *d)
+{
+    snprintf(d->said, sizeof d->said, "the host has no graphs");
+    return false;
+}
+
 const struct device_calls device_host = {
-    host_count,   host_open, host_facts, host_memory,        host_alloc,
-    host_release, host_fill, host_copy,  host_copy,          host_wait,
-    host_start,   host_stop, host_wait,  host_traffic_start, host_traffic_stop,
+    .count = host_count,
+    .open = host_open,
+    .facts = host_facts,
+    .memory = host_memory,
+    .alloc = host_alloc,
+    .release = host_release,
+    .fill = host_fill,
+    .to_device = host_copy,
+    .from_device = host_copy,
+    .wait = host_wait,
+    .start = host_start,
+    .stop = host_stop,
+    .clean = host_wait,
+    .traffic_start = host_traffic_start,
+    .traffic_stop = host_traffic_stop,
+    .graphs = host_graphs,
 };

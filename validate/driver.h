@@ -65,6 +65,9 @@ struct driver_run {
                              too and has the same size, is what this one finds;
                              in the same child alone */
     bool traffic;         /* the device's memory is busy meanwhile */
+    bool graph;           /* recorded while inputs are zeros, then replayed
+                             some times with the right ones; what the last
+                             replay leaves counts */
 };
 
 /* The set that a driver is opened for, and what was said on the command line

@@ -41,6 +41,7 @@ static enum assay_status run(struct driver *d, const struct driver_run *r,
         .workspace_flip = r->workspace_flip,
         .workspace_stays = r->workspace_stays,
         .traffic = r->traffic,
+        .graph = r->graph,
     };
     if (r->process == DRIVER_NEW_CHILD)
         worker_stop(d->own);

@@ -23,6 +23,13 @@ static const char *const call_names[GPU_CALLS] = {
 #undef GPU_CALL
 };
 
+static const bool may_lack[GPU_CALLS] = {
+#define GPU_CALL(type, id, ...) [GPU_CALL_##id] = false,
+#define GPU_CALL_MAY(type, id, ...) [GPU_CALL_##id] = true,
+#include "validate/gpu_call.def"
+#undef GPU_CALL
+};
+
 /* The loader's words, where they are about more than the file's absence. */
 static bool is_absent(const char *file, const char *text)
 {
@@ -72,7 +79,7 @@ static bool look_up(void *library, const char *prefix, const char *file,
         /* since HIP 6 the plain name is that of an older structure's */
         if (!found[i] && i == GPU_CALL_properties)
             found[i] = dlsym(library, "hipGetDevicePropertiesR0600");
-        if (!found[i]) {
+        if (!found[i] && !may_lack[i]) {
             snprintf(why, size, "%s has no function %s", file, r->names[i]);
             return false;
         }

@@ -19,6 +19,7 @@ enum gpu_call {
 struct gpu_runtime {
     char file[32];             /* as it was found */
     char names[GPU_CALLS][40]; /* "cudaMalloc", ... */
+    /* NULL: a GPU_CALL_MAY that the runtime lacks */
 #define GPU_CALL(type, id, name, arguments) type(*id) arguments;
 #include "validate/gpu_call.def"
 #undef GPU_CALL

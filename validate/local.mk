@@ -48,7 +48,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/probe_made.c validate/probe_made.h validate/probe_stale.c \
 	validate/probe_race.c validate/host_traffic.c \
 	validate/probe_report.c validate/probe_report.h \
-	validate/probe_workspace.c validate/verb_probe.c \
+	validate/probe_graph.c validate/probe_workspace.c \
+	validate/verb_probe.c \
 	validate/prove.h validate/prove_html.c validate/prove_limits.c \
 	validate/prove_report.c validate/prove_report.h \
 	validate/quarantine.c validate/quarantine.h validate/record.c \

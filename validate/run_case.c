@@ -13,8 +13,8 @@
 
 static const char *const stage_names[] = {
     "loading the module", "opening the device", "asking what it supports",
-    "allocating memory",  "running the kernel", "copying results",
-    "after the kernel",
+    "allocating memory",  "recording a graph",  "running the kernel",
+    "copying results",    "after the kernel",
 };
 
 static void set_strides(struct assay_kernel_tensor *t, int64_t tokens,
@@ -196,6 +196,7 @@ static void fill_task(const struct run_request *r, const struct buffers *b,
     t->workspace_byte = GUARD_BYTE ^ r->workspace_flip;
     t->workspace_stays = r->workspace_stays;
     t->traffic = r->traffic;
+    t->graph = r->graph;
     t->job = make_job(r);
     t->buffers = *b;
 }

@@ -21,7 +21,7 @@ struct run_request {
     bool at_start; /* on the host: inputs lie against the beginning of their
                       memory, not against its end */
     unsigned char workspace_flip; /* this and more as in struct driver_run */
-    bool workspace_stays, traffic;
+    bool workspace_stays, traffic, graph;
 };
 
 /* Runs it; the rest as in struct driver. */

@@ -154,6 +154,59 @@ static void give_back(struct hand *h, bool workspace_stays)
         release_workspace(h);
 }
 
+/* Into a graph, while all inputs are zeros: a kernel that looks at them on the
+ * host finds nothing. */
+static bool record_graph(struct hand *h, const struct assay_kernel *k,
+                         struct task_outcome *o)
+{
+    struct device *d = &h->device;
+    size_t nodes = 0;
+    o->stage = RECORDING;
+    if (!buffers_clear_inputs(&h->buffers, d, h->at) || !d->calls->wait(d) ||
+        !d->calls->graph_start(d))
+        return false;
+    o->launch = k->launch(&h->job, o->reason, sizeof o->reason);
+    if (o->launch != 0 || !d->calls->graph_stop(d, &nodes))
+        return false;
+    if (nodes > 0)
+        return true;
+    snprintf(d->said, sizeof d->said,
+             "the launch put nothing on the stream of its job");
+    return false;
+}
+
+/* More than one replay: what a launch prepares on the host is there for the
+ * first alone. */
+static bool replay_graph(struct hand *h, double *seconds)
+{
+    enum { REPLAYS = 3 };
+    struct device *d = &h->device;
+    bool ok = true;
+    for (int i = 0; ok && i < REPLAYS; i++)
+        ok = buffers_fill_again(&h->buffers, d, h->at) && d->calls->wait(d) &&
+             d->calls->start(d) && d->calls->graph_replay(d) &&
+             d->calls->stop(d, seconds);
+    return d->calls->graph_release(d) && ok;
+}
+
+/* The launch itself, or a graph of it. */
+static bool launch_kernel(struct hand *h, const struct assay_kernel *k,
+                          struct task *t)
+{
+    struct task_outcome *o = &t->outcome;
+    struct device *d = &h->device;
+    const bool graph = t->graph;
+    if (graph && !record_graph(h, k, o))
+        return false;
+    o->stage = LAUNCHING;
+    if (graph)
+        return replay_graph(h, &o->seconds);
+    if (!d->calls->start(d))
+        return false;
+    o->launch = k->launch(&h->job, o->reason, sizeof o->reason);
+    return d->calls->stop(d, &o->seconds);
+}
+
 /* From the launch to its outputs in the image. */
 static void launch(struct hand *h, const struct assay_kernel *k, struct task *t)
 {
@@ -162,12 +215,7 @@ static void launch(struct hand *h, const struct assay_kernel *k, struct task *t)
     const bool traffic = t->traffic; /* whatever the kernel writes there */
     fault_watch(&o->fault);
     d->calls->clean(d); /* of what came before */
-    o->stage = LAUNCHING;
-    bool ok = d->calls->start(d);
-    if (ok) {
-        o->launch = k->launch(&h->job, o->reason, sizeof o->reason);
-        ok = d->calls->stop(d, &o->seconds);
-    }
+    const bool ok = launch_kernel(h, k, t);
     if (traffic)
         o->traffic = d->calls->traffic_stop(d);
     check_environment(o, "running");
@@ -192,8 +240,9 @@ static void run_task(struct hand *h, struct task *t)
         return;
     check_environment(o, "loading");
     o->stage = OPENING;
-    if (!h->device_open &&
-        !(h->device_open = device_open(t->device, t->index, &h->device))) {
+    if ((!h->device_open &&
+         !(h->device_open = device_open(t->device, t->index, &h->device))) ||
+        (t->graph && !h->device.calls->graphs(&h->device))) {
         memcpy(o->said, h->device.said, sizeof o->said);
         return;
     }

@@ -17,6 +17,7 @@ enum task_stage {
     OPENING,
     ASKING,
     ALLOCATING,
+    RECORDING,
     LAUNCHING,
     COPYING,
     DONE
@@ -46,7 +47,7 @@ struct task {
     size_t memory_limit;          /* bytes that it may take; 0: no limit */
     unsigned char workspace_byte; /* what a new workspace is full of */
     bool workspace_stays;         /* as in struct driver_run */
-    bool traffic;
+    bool traffic, graph;          /* the same */
     struct assay_kernel_job job;  /* without pointers */
     struct buffers buffers;
     struct task_outcome outcome;

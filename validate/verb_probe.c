@@ -154,16 +154,19 @@ static void step(struct probing *v, const struct probe_subject *s, int probe)
                   v->cases * a_case);
 }
 
-/* All probes of one kernel on one case. */
+/* All probes of one kernel on one case; that of graphs on the host where it is
+ * asked for alone, to be told that there are none. */
 static enum assay_status probe_subject(struct probing *v,
                                        const struct probe_subject *s,
                                        struct assay_error *err)
 {
     const struct probe_kernel *k = &s->kernels[s->own];
+    const bool on_host = v->driver.info->device == ASSAY_KERNEL_HOST;
     enum assay_status st = ASSAY_OK;
     for (int i = 0; st == ASSAY_OK && i < PROBES; i++) {
         struct probe_finding *f = NULL;
-        if (!select_has(v->o->probe, probe_words[i]))
+        if (!select_has(v->o->probe, probe_words[i]) ||
+            (i == PROBE_GRAPH && !v->o->probe && on_host))
             continue;
         step(v, s, i);
         if ((st = new_finding(v, &f, err)) != ASSAY_OK)
