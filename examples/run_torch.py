@@ -48,7 +48,7 @@ class Unsupported(Exception):
 class Case:
     """A case of {in}: q [b, hq, nq, dk], k, v, mask and scale, on the device."""
 
-    def __init__(self, path: str, device: str):
+    def __init__(self, path: str, device: str, recipe: str):
         tensors, facts = tensor_file.read(path)
         if (facts.get("format"), facts.get("version")) != ("assay-case", "1"):
             raise tensor_file.FormatError(
@@ -56,9 +56,9 @@ class Case:
             )
         if absent := [x for x in "qkv" if x not in tensors]:
             raise tensor_file.FormatError(f"{path}: has no tensor {absent[0]}")
-        if facts["recipe"].split("@")[0] != "bf16":
+        if facts["recipe"] != recipe:
             raise Unsupported(
-                f"the recipe is {facts['recipe']}, and PyTorch's kernels take bf16 as it is"
+                f"the recipe is {facts['recipe']}, and what runs is {recipe} (--recipe)"
             )
         self.q, self.k, self.v = (
             tensors[x].to(device, torch.bfloat16).transpose(1, 2) for x in "qkv"
@@ -188,11 +188,11 @@ def device_name(device: str) -> str:
         return platform.machine()
 
 
-def run(path: str, out: str, backend: str, device: str) -> None:
+def run(path: str, out: str, backend: str, device: str, recipe: str) -> None:
     """Run one case from file to file."""
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise Unsupported(f"PyTorch {torch.__version__} finds no GPU")
-    case = Case(path, device)
+    case = Case(path, device, recipe)
     grouped = case.grouped()
     o, seconds = timed(case, backend)
     tensors = {"o": o.transpose(1, 2)}
@@ -224,10 +224,12 @@ def run(path: str, out: str, backend: str, device: str) -> None:
     tensor_file.write(out, tensors, facts)
 
 
-def outcome(path: str, out: str, backend: str, device: str) -> tuple[int, str]:
+def outcome(
+    path: str, out: str, backend: str, device: str, recipe: str
+) -> tuple[int, str]:
     """Run one case; return OK, UNSUPPORTED or FAILED, and why."""
     try:
-        run(path, out, backend, device)
+        run(path, out, backend, device, recipe)
         return OK, ""
     except Unsupported as why:
         return UNSUPPORTED, " ".join(str(why).split())  # the reason is one line
@@ -237,7 +239,7 @@ def outcome(path: str, out: str, backend: str, device: str) -> tuple[int, str]:
         return FAILED, f"{type(error).__name__}: {error}"
 
 
-def serve(backend: str, device: str) -> int:
+def serve(backend: str, device: str, recipe: str) -> int:
     """Answer a line for a line until stdin ends."""
     names = {OK: "ok", UNSUPPORTED: "unsupported", FAILED: "failed"}
     answers = os.fdopen(os.dup(1), "w")
@@ -245,7 +247,9 @@ def serve(backend: str, device: str) -> int:
     for line in sys.stdin:
         try:
             asked = json.loads(line)
-            status, why = outcome(asked["in"], asked["out"], backend, device)
+            status, why = outcome(
+                asked["in"], asked["out"], backend, device, recipe
+            )
         except (ValueError, KeyError, TypeError) as error:
             status, why = FAILED, f"not a line with in and out: {error}"
         answer = {"status": names[status], **({"reason": why} if why else {})}
@@ -258,6 +262,8 @@ def main() -> int:
     p = argparse.ArgumentParser(description="Run PyTorch's SDPA for assay validate.")
     p.add_argument("--backend", choices=BACKENDS, default="math")
     p.add_argument("--device", help="cpu or cuda[:N]; default cuda where there is one")
+    p.add_argument("--recipe", default="bf16",
+                   help="of bf16 inputs, whose arithmetic it is; default bf16")  # fmt: skip
     p.add_argument("--threads", type=int, help="on a CPU")
     p.add_argument("--serve", action="store_true", help="many cases, told on stdin")
     p.add_argument("files", nargs="*", metavar="IN OUT")
@@ -270,8 +276,8 @@ def main() -> int:
     if a.threads:
         torch.set_num_threads(a.threads)
     if a.serve:
-        return serve(a.backend, device)
-    status, why = outcome(*a.files, a.backend, device)
+        return serve(a.backend, device, a.recipe)
+    status, why = outcome(*a.files, a.backend, device, a.recipe)
     if why:
         print(f"run_torch.py: {why}", file=sys.stderr)
     return status

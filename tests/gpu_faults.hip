@@ -20,6 +20,8 @@ struct Faulty {
     uint16_t *o;
     const uint16_t *q;
     int64_t count; /* of elements of o */
+    float *lse;
+    int64_t rows;
 };
 
 __global__ void writes_nowhere(Faulty f)
@@ -62,7 +64,8 @@ __global__ void writes_nothing(Faulty)
 static Faulty args(const assay_kernel_job *j)
 {
     return { (uint16_t *)j->o.data, (const uint16_t *)j->q.data,
-             j->batch * j->seqlen_q * j->heads_q * j->head_dim_v };
+             j->batch * j->seqlen_q * j->heads_q * j->head_dim_v, j->lse,
+             j->batch * j->seqlen_q * j->heads_q };
 }
 
 static int ended(char *why, size_t n)
@@ -103,17 +106,21 @@ static int launch_takes_memory(const assay_kernel_job *, char *why, size_t n)
     return error == hipSuccess ? 0 : 5;
 }
 
-/* What graphs do to launches: O is a word of q, from where the kernel says. */
-__global__ void copies_q(Faulty f)
-{
-    for (int64_t i = 0; i < f.count; i++)
-        f.o[i] = f.q[0];
-}
-
+/* What graphs do to launches: O is one word, from where the kernel says. */
 __global__ void writes_word(Faulty f, uint16_t word)
 {
     for (int64_t i = 0; i < f.count; i++)
         f.o[i] = word;
+    for (int64_t i = 0; i < f.rows; i++)
+        f.lse[i] = 0;
+}
+
+__global__ void copies_q(Faulty f)
+{
+    for (int64_t i = 0; i < f.count; i++)
+        f.o[i] = f.q[0];
+    for (int64_t i = 0; i < f.rows; i++)
+        f.lse[i] = 0;
 }
 
 LAUNCH(copies_q)
