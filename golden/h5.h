@@ -81,6 +81,15 @@ enum assay_status h5_read_int(const char *path, hid_t at, const char *name,
 enum assay_status h5_read_real(const char *path, hid_t at, const char *name,
                                double *value, struct assay_error *err);
 
+/* XXH3-128 of bytes as the attribute H5_HASH_NAME of a dataset has it. */
+#define H5_HASH_NAME "xxh3_128"
+void h5_hash(const void *data, size_t bytes, char hex[H5_HASH_CHARS + 1]);
+/* ASSAY_FORMAT unless the open dataset `set` says that its data have the hash
+ * of these bytes. */
+enum assay_status h5_check_hash(const char *path, const char *name, hid_t set,
+                                const void *data, size_t bytes,
+                                struct assay_error *err);
+
 /* Writes a contiguous dataset with its hash; intermediate groups are made.
  * `format` becomes an attribute unless NULL. */
 enum assay_status h5_write_data(const char *path, hid_t in, const char *name,

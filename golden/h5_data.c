@@ -7,11 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "golden/h5.h"
-
-static const char hash_name[] = "xxh3_128";
 
 static const struct {
     size_t bytes;
@@ -54,12 +51,6 @@ int64_t h5_shape_count(const struct h5_shape *shape)
     for (int i = 0; i < shape->rank; i++)
         n *= (int64_t)shape->dims[i];
     return n;
-}
-
-static void hex_of(XXH128_hash_t hash, char hex[H5_HASH_CHARS + 1])
-{
-    snprintf(hex, H5_HASH_CHARS + 1, "%016" PRIx64 "%016" PRIx64,
-             (uint64_t)hash.high64, (uint64_t)hash.low64);
 }
 
 /* The library can make the groups on the way, but then they keep the time. */
@@ -114,9 +105,9 @@ enum assay_status h5_write_data(const char *path, hid_t in, const char *name,
     size_t bytes = (size_t)h5_shape_count(shape) * types[type].bytes;
     enum assay_status st =
         write_new(path, in, name, type, shape, data, &set, err);
-    hex_of(XXH3_128bits(data, bytes), hex);
+    h5_hash(data, bytes, hex);
     if (st == ASSAY_OK)
-        st = h5_write_text(path, set, hash_name, hex, err);
+        st = h5_write_text(path, set, H5_HASH_NAME, hex, err);
     if (st == ASSAY_OK && format)
         st = h5_write_text(path, set, "format", format, err);
     if (set >= 0)
@@ -284,24 +275,6 @@ static enum assay_status read_whole(const char *path, const char *name,
                : h5_fail(err, path, name);
 }
 
-static enum assay_status check_hash(const char *path, const char *name,
-                                    hid_t set, size_t bytes, const void *data,
-                                    struct assay_error *err)
-{
-    char hex[H5_HASH_CHARS + 1], *want = NULL;
-    enum assay_status st = h5_read_text(path, set, hash_name, &want, err);
-    if (st != ASSAY_OK)
-        return assay_fail_in(err, st, "%s", name);
-    hex_of(XXH3_128bits(data, bytes), hex);
-    if (strcmp(hex, want) != 0)
-        st = assay_fail(err, ASSAY_FORMAT,
-                        "%s: %s has hash %s, its attribute says %.40s: the "
-                        "data have changed",
-                        path, name, hex, want);
-    free(want);
-    return st;
-}
-
 static enum assay_status read_data(const char *path, hid_t in, const char *name,
                                    enum h5_type type,
                                    const struct h5_shape *shape, bool hashed,
@@ -324,7 +297,7 @@ static enum assay_status read_data(const char *path, hid_t in, const char *name,
     if (st == ASSAY_OK)
         st = read_whole(path, name, set, type, bytes, data, err);
     if (st == ASSAY_OK && hashed)
-        st = check_hash(path, name, set, bytes, data, err);
+        st = h5_check_hash(path, name, set, data, bytes, err);
     if (set >= 0)
         H5Dclose(set);
     return st;

@@ -17,7 +17,7 @@ golden_libgolden_la_SOURCES = \
 	golden/explanation_map.def golden/export.c golden/export.h \
 	golden/export_sink.c golden/export_sink.h golden/gnuplot.c \
 	golden/gnuplot.h golden/h5.c golden/h5.h golden/h5_data.c \
-	golden/h5_walk.c golden/heads.c golden/heads.h \
+	golden/h5_hash.c golden/h5_walk.c golden/heads.c golden/heads.h \
 	golden/heads_cases.c golden/heads_cases.h golden/html.c \
 	golden/html.h golden/import.c golden/import.h \
 	golden/input.c golden/input.h golden/json.c \

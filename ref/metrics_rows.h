@@ -111,6 +111,19 @@ static const struct {
 #define FOLDS NAMED(FOLDS)
 #define LEVELS (sizeof FOLDS / sizeof *FOLDS)
 
+#ifdef __clang__ /* has no __builtin_shuffle */
+INLINE wide NAMED(shuffle)(wide a, wide b, wide_bits from)
+{
+    wide out;
+    for (int i = 0; i < WIDE; i++)
+        out[i] = from[i] < WIDE ? a[from[i]] : b[from[i] - WIDE];
+    return out;
+}
+#define SHUFFLE NAMED(shuffle)
+#else
+#define SHUFFLE __builtin_shuffle
+#endif
+
 INLINE void NAMED(add_lanes)(wide sums[SUMS][PARTS], double *out)
 {
     for (int g = 0; g < SUMS; g += WIDE) {
@@ -120,8 +133,8 @@ INLINE void NAMED(add_lanes)(wide sums[SUMS][PARTS], double *out)
                               : sums[g + i][0] + sums[g + i][PARTS - 1];
         for (size_t l = 0; l < LEVELS; l++)
             for (int i = 0; i < WIDE >> (l + 1); i++)
-                x[i] = __builtin_shuffle(x[2 * i], x[2 * i + 1], FOLDS[l].low) +
-                       __builtin_shuffle(x[2 * i], x[2 * i + 1], FOLDS[l].high);
+                x[i] = SHUFFLE(x[2 * i], x[2 * i + 1], FOLDS[l].low) +
+                       SHUFFLE(x[2 * i], x[2 * i + 1], FOLDS[l].high);
         memcpy(out + g, x, sizeof *x);
     }
 }
@@ -152,10 +165,10 @@ INLINE void NAMED(best_lanes)(struct NAMED(largest) max[MAXIMA][PARTS],
     for (size_t l = 0; l < LEVELS; l++)
         for (int i = 0; i < WIDE >> (l + 1); i++) {
             const struct NAMED(largest) *a = &s[2 * i], *b = a + 1;
-            low.x = __builtin_shuffle(a->x, b->x, FOLDS[l].low);
-            low.c = __builtin_shuffle(a->c, b->c, FOLDS[l].low);
-            high.x = __builtin_shuffle(a->x, b->x, FOLDS[l].high);
-            high.c = __builtin_shuffle(a->c, b->c, FOLDS[l].high);
+            low.x = SHUFFLE(a->x, b->x, FOLDS[l].low);
+            low.c = SHUFFLE(a->c, b->c, FOLDS[l].low);
+            high.x = SHUFFLE(a->x, b->x, FOLDS[l].high);
+            high.c = SHUFFLE(a->c, b->c, FOLDS[l].high);
             NAMED(better)(&low, &high, &s[i]);
         }
     memcpy(value, &s[0].x, MAXIMA * sizeof *value);
@@ -291,4 +304,5 @@ static void NAMED(sum_three)(int64_t n, const struct answers *of,
 #undef WHERE
 #undef DISTANCE
 #undef FOLDS
+#undef SHUFFLE
 #undef LEVELS

@@ -79,14 +79,19 @@ static enum assay_status check_size(const char *name, int64_t size,
                       size, least);
 }
 
-/* Bytes of the largest form (double) must be countable. */
+/* No word of a file stands behind a size of an empty tensor. */
+enum { MOST_EMPTY = 1 << 20 };
+
+/* Bytes of the largest form (double) must be countable. A 0 makes the product
+ * small and not what is asked for by heads or channels: it counts as 1. */
 static enum assay_status check_product(const char *name, int64_t b, int64_t n,
                                        int64_t h, int64_t d,
                                        struct assay_error *err)
 {
     int64_t x;
-    if (__builtin_mul_overflow(b, n, &x) || __builtin_mul_overflow(x, h, &x) ||
-        __builtin_mul_overflow(x, d, &x) || __builtin_mul_overflow(x, 8, &x))
+    if (__builtin_mul_overflow(b, n + !n, &x) ||
+        __builtin_mul_overflow(x, h, &x) || __builtin_mul_overflow(x, d, &x) ||
+        __builtin_mul_overflow(x, 8, &x))
         return assay_fail(err, ASSAY_SHAPE,
                           "%s of [%" PRId64 ", %" PRId64 ", %" PRId64
                           ", %" PRId64 "] is too large to address",
@@ -96,6 +101,12 @@ static enum assay_status check_product(const char *name, int64_t b, int64_t n,
                           "%s has %" PRId64 " heads of %" PRId64
                           " channels, more than a BLAS row step can count",
                           name, h, d);
+    if (n == 0 && b * h * d > MOST_EMPTY)
+        return assay_fail(err, ASSAY_SHAPE,
+                          "%s of [%" PRId64 ", 0, %" PRId64 ", %" PRId64
+                          "] has no tokens, and more than %d channels for "
+                          "them",
+                          name, b, h, d, MOST_EMPTY);
     return ASSAY_OK;
 }
 

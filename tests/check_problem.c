@@ -149,6 +149,26 @@ START_TEST(products)
 }
 END_TEST
 
+/* Sizes beside a 0 are those of what has no token: heads and channels that
+ * nothing stands behind. */
+START_TEST(no_tokens)
+{
+    const int64_t most = 1 << 20;
+    struct assay_problem p = { most, 1, 1, 0, 0, 1, 1, 0, 1 };
+    accepted(&p);
+    p.b = most + 1;
+    refused(&p, "q of [1048577, 0, 1, 1] has no tokens");
+    p.b = (int64_t)1 << 62;
+    refused(&p, "too large to address");
+    p = (struct assay_problem){ 1, most + 1, 1, 0, 5, 1, 1, 0, 1 };
+    refused(&p, "q of [1, 0, 1048577, 1] has no tokens");
+    p = (struct assay_problem){ 1, 1, 1, 5, 0, most + 1, 1, 0, 1 };
+    refused(&p, "k of [1, 0, 1, 1048577] has no tokens");
+    p = (struct assay_problem){ 1, 1, 1, 5, 0, 1, most + 1, 0, 1 };
+    refused(&p, "v of [1, 0, 1, 1048577] has no tokens");
+}
+END_TEST
+
 /* A step from token to token is an int of BLAS. */
 START_TEST(row_steps)
 {
@@ -261,6 +281,7 @@ int main(void)
     tcase_add_test(c, head_counts);
     tcase_add_test(c, scale_and_mask);
     tcase_add_test(c, products);
+    tcase_add_test(c, no_tokens);
     tcase_add_test(c, row_steps);
     suite_add_tcase(suite, c);
 

@@ -12,6 +12,7 @@ include tests/format.mk
 include tests/ref.mk
 include tests/golden.mk
 include tests/validate.mk
+include tests/fuzz.mk
 
 check_programs_kernels = tests/check_kernels tests/check_kernel_elements
 tests_check_kernels_SOURCES = tests/check_kernels.c tests/check_assay.c

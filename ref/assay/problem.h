@@ -32,7 +32,9 @@ struct assay_problem {
 
 /* ASSAY_SHAPE with a sentence unless every size is usable: b, hq, hk, dk and
  * dv at least 1, nq and nk at least 0, hq a multiple of hk, a finite scale,
- * and element counts and leading dimensions that fit their types. */
+ * and element counts and leading dimensions that fit their types. A tensor
+ * without tokens has at most 2^20 channels of all heads: sizes of a file that
+ * no data stand behind ask for memory. */
 ASSAY_API enum assay_status assay_problem_check(const struct assay_problem *p,
                                                 struct assay_error *err);
 
