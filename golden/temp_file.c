@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -55,6 +56,35 @@ enum assay_status temp_file_check_inputs(const char *final,
     for (size_t i = 0; st == ASSAY_OK && i < n; i++)
         st = temp_file_check_input(final, inputs[i], err);
     return st;
+}
+
+/* What is not there yet is told by its folder and its name. */
+static bool is_one_file(const char *a, const char *b)
+{
+    struct stat i, j;
+    char in_a[PATH_MAX], in_b[PATH_MAX], room[PATH_MAX];
+    const bool there = stat(a, &i) == 0;
+    if (there != (stat(b, &j) == 0))
+        return false;
+    if (there)
+        return i.st_dev == j.st_dev && i.st_ino == j.st_ino;
+    const char *name_a = strrchr(a, '/'), *name_b = strrchr(b, '/');
+    if (strcmp(name_a ? name_a + 1 : a, name_b ? name_b + 1 : b) != 0 ||
+        strlen(a) >= sizeof room || strlen(b) >= sizeof room)
+        return false;
+    return realpath(dirname(strcpy(room, a)), in_a) &&
+           realpath(dirname(strcpy(room, b)), in_b) && strcmp(in_a, in_b) == 0;
+}
+
+enum assay_status temp_file_check_apart(const char *final, const char *other,
+                                        struct assay_error *err)
+{
+    if (!final || !other || !is_one_file(final, other))
+        return ASSAY_OK;
+    const struct input_path a = input_path(final), b = input_path(other);
+    return assay_fail(err, ASSAY_USAGE,
+                      "%s and %s are one file, and cannot be two outputs", a.s,
+                      b.s);
 }
 
 enum assay_status temp_file_begin(const char *final, struct temp_file *file,

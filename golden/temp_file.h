@@ -29,6 +29,10 @@ enum assay_status temp_file_check_input(const char *final, const char *input,
 enum assay_status temp_file_check_inputs(const char *final,
                                          const char *const inputs[], size_t n,
                                          struct assay_error *err);
+/* ASSAY_USAGE if two outputs are one file, by whatever names, there already or
+ * not. NULL for either is fine. */
+enum assay_status temp_file_check_apart(const char *final, const char *other,
+                                        struct assay_error *err);
 /* Picks `final`.<pid>.tmp and checks that its folder can be written. */
 enum assay_status temp_file_begin(const char *final, struct temp_file *file,
                                   struct assay_error *err);

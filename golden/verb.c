@@ -87,6 +87,13 @@ int verb_word(struct argp_state *state, const char *option, const char *text,
     return -1;
 }
 
+void verb_output(struct argp_state *state, const char *arg, const char **out)
+{
+    if (*out)
+        argp_error(state, "-o %s and -o %s: one of them at a time", *out, arg);
+    *out = arg;
+}
+
 error_t verb_one_set(int key, char *arg, struct argp_state *state,
                      const char **file)
 {

@@ -39,6 +39,9 @@ long verb_integer(struct argp_state *state, const char *option,
  * return for every key that is not the verb's own. */
 error_t verb_one_set(int key, char *arg, struct argp_state *state,
                      const char **file);
+/* The name of an output into *out, which must be NULL: of two names one would
+ * be left out in silence. */
+void verb_output(struct argp_state *state, const char *arg, const char **out);
 /* Index of `text` in a list of words, e.g. "table", "json". */
 int verb_word(struct argp_state *state, const char *option, const char *text,
               const char *const *words, int count);

@@ -271,8 +271,11 @@ static enum assay_status name_scales(const struct options *o, char *name,
     if (strcmp(name, o->in) == 0 || strcmp(name, o->out) == 0)
         return assay_fail(err, ASSAY_USAGE,
                           "%s: the scales need a file of their own", name);
-    return temp_file_check_input(o->decode ? o->out : name,
-                                 o->decode ? name : o->in, err);
+    enum assay_status st = temp_file_check_input(o->decode ? o->out : name,
+                                                 o->decode ? name : o->in, err);
+    return st == ASSAY_OK && !o->decode
+               ? temp_file_check_apart(o->out, name, err)
+               : st;
 }
 
 static void say_done(const struct cast_file *f)

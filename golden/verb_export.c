@@ -38,7 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
-    case 'o': o->out = arg; break;
+    case 'o': verb_output(state, arg, &o->out); break;
     case KEY_CASE: o->what.cases = arg; break;
     case KEY_RECIPE: o->what.recipes = arg; break;
     case KEY_ANSWERS: o->what.answers = true; break;

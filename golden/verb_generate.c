@@ -58,7 +58,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     static const char *const precisions[] = { "f32", "f64" };
     struct options *o = state->input;
     switch (key) {
-    case 'o': o->out = arg; break;
+    case 'o': verb_output(state, arg, &o->out); break;
     case KEY_RECIPE: o->recipe = arg; break;
     case KEY_RECIPE_FILE: o->recipe_file = arg; break;
     case KEY_LIMITS: o->limits = arg; break;

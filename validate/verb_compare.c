@@ -51,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->form =
             (enum compare_form)verb_word(state, "--format", arg, forms, 5);
         break;
-    case 'o': o->out = arg; break;
+    case 'o': verb_output(state, arg, &o->out); break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->compare.selection; break;
     case ARGP_KEY_ARG:
         if (state->arg_num > 1)

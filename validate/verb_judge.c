@@ -39,7 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_QUARANTINE: o->quarantine = arg; break;
     case KEY_FORMAT: o->format = report_format_parse(state, arg); break;
     case KEY_ROWS: o->rows = true; break;
-    case 'o': o->out = arg; break;
+    case 'o': verb_output(state, arg, &o->out); break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->selection;
         state->child_inputs[1] = &o->limits;

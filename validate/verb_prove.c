@@ -65,7 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FORMAT:
         o->form = (enum form)verb_word(state, "--format", arg, forms, 5);
         break;
-    case 'o': o->out = arg; break;
+    case 'o': verb_output(state, arg, &o->out); break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->limits; break;
     case KEY_THREADS:
         o->prove.threads =

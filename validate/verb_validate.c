@@ -30,8 +30,9 @@ static enum assay_status check_outputs(const struct validate *v,
     const char *const inputs[] = { o->file, v->driver.info->path,
                                    o->limits.path, o->quarantine };
     enum assay_status st = temp_file_check_inputs(o->out, inputs, 4, err);
-    return st == ASSAY_OK ? temp_file_check_inputs(o->record, inputs, 4, err)
-                          : st;
+    if (st == ASSAY_OK)
+        st = temp_file_check_inputs(o->record, inputs, 4, err);
+    return st == ASSAY_OK ? temp_file_check_apart(o->out, o->record, err) : st;
 }
 
 /* Workers leave their results in a record; where none is asked for, in one that
