@@ -55,6 +55,7 @@ static int run_verb(const char *name, int argc, char **argv)
         if (strcmp(name, verbs[i].name) == 0) {
             snprintf(title, sizeof title, "assay %s", verbs[i].name);
             argv[0] = title;
+            verb_watch_stdout(verbs[i].name);
             return verbs[i].run(argc, argv);
         }
     const char *nearest = names_nearest(&names, name);

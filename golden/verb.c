@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "golden/term.h"
 
@@ -28,8 +29,38 @@ void verb_limit_threads(void)
         omp_set_num_threads(VERB_MOST_THREADS);
 }
 
+/* verb_fail or verb_end has said how stdout ended. */
+static bool ended;
+static const char *watched;
+static pid_t program;
+
+static int end_stdout(const char *verb, int exit_code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return exit_code;
+    fprintf(stderr, "assay %s: standard output cannot be written: %s\n", verb,
+            strerror(errno));
+    return assay_status_exit(ASSAY_FILE);
+}
+
+/* argp exits by itself once it has printed a help. A child's stdout is for its
+ * parent to judge. */
+static void at_exit(void)
+{
+    if (!ended && getpid() == program && end_stdout(watched, 0) != 0)
+        _exit(assay_status_exit(ASSAY_FILE));
+}
+
+void verb_watch_stdout(const char *verb)
+{
+    watched = verb;
+    program = getpid();
+    atexit(at_exit);
+}
+
 int verb_fail(const char *verb, const struct assay_error *err)
 {
+    ended = true;
     fflush(stdout);
     verb_say(verb, err->text);
     return assay_status_exit(err->status);
@@ -37,11 +68,8 @@ int verb_fail(const char *verb, const struct assay_error *err)
 
 int verb_end(const char *verb, int exit_code)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return exit_code;
-    fprintf(stderr, "assay %s: standard output cannot be written: %s\n", verb,
-            strerror(errno));
-    return assay_status_exit(ASSAY_FILE);
+    ended = true;
+    return end_stdout(verb, exit_code);
 }
 
 /* strtod() and strtol() would take a space or a plus before a number. */

@@ -27,6 +27,10 @@ void verb_say(const char *verb, const char *sentence);
 /* The same of an error; gives its exit code. */
 int verb_fail(const char *verb, const struct assay_error *err);
 
+/* From then on a program that ends without either, as argp does after a help,
+ * has a sentence and ASSAY_FILE too if stdout could not be written. */
+void verb_watch_stdout(const char *verb);
+
 /* Ends with status 0, or with a sentence if stdout could not be written. */
 int verb_end(const char *verb, int exit_code);
 
