@@ -15,10 +15,7 @@
 
 void verb_say(const char *verb, const char *sentence)
 {
-    char plain[1024];
-    snprintf(plain, sizeof plain, "%s", sentence);
-    term_plain(plain);
-    fprintf(stderr, "assay %s: %s\n", verb, plain);
+    term_printf(stderr, "assay %s: %s\n", verb, sentence);
 }
 
 const char *verb_program = "assay";
@@ -70,6 +67,33 @@ int verb_end(const char *verb, int exit_code)
 {
     ended = true;
     return end_stdout(verb, exit_code);
+}
+
+static ssize_t put_shown(void *to, const char *bytes, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        const char *end = memchr(bytes + at, '\n', n - at);
+        const size_t line = end ? (size_t)(end - bytes) - at : n - at;
+        term_printf(to, end ? "%.*s\n" : "%.*s", (int)line, bytes + at);
+        at += line + (end != NULL);
+    }
+    return (ssize_t)n;
+}
+
+/* argp and getopt write to the stderr that they find. */
+void verb_parse(const struct argp *argp, int argc, char **argv, void *options)
+{
+    FILE *own = stderr,
+         *shown = fopencookie(own, "w",
+                              (cookie_io_functions_t){ .write = put_shown });
+    if (shown) {
+        setvbuf(shown, NULL, _IOLBF, BUFSIZ);
+        stderr = shown;
+    }
+    argp_parse(argp, argc, argv, 0, NULL, options);
+    stderr = own;
+    if (shown)
+        fclose(shown);
 }
 
 /* strtod() and strtol() would take a space or a plus before a number. */

@@ -34,6 +34,10 @@ void verb_watch_stdout(const char *verb);
 /* Ends with status 0, or with a sentence if stdout could not be written. */
 int verb_end(const char *verb, int exit_code);
 
+/* argp_parse of a verb's line. What argp says of an argument it repeats, so it
+ * is shown as term_printf does it. */
+void verb_parse(const struct argp *argp, int argc, char **argv, void *options);
+
 /* Values of options; argp_error() with a sentence if they are not such. */
 double verb_number(struct argp_state *state, const char *option,
                    const char *text);

@@ -430,7 +430,7 @@ int verb_audit(int argc, char **argv)
 {
     struct options o = { .worst = 3 };
     struct assay_error err;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     struct audit a = { .o = &o };
     enum assay_status st = audit(&a, &err);
     for (size_t i = 0; i < a.n; i++)

@@ -330,7 +330,7 @@ int verb_cast(int argc, char **argv)
     struct options o = { 0 };
     struct cast_file f;
     struct assay_error err;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     enum assay_status st = cast(&o, &f, &err);
     int code = st == ASSAY_OK ? verb_end("cast", 0) : verb_fail("cast", &err);
     if (code == 0 && !o.quiet)

@@ -130,7 +130,7 @@ int verb_compare(int argc, char **argv)
                          .command = report_command("compare", argc, argv) };
     struct assay_error err;
     int code = 0;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     code = compare(&o, &code, &err) == ASSAY_OK ? verb_end("compare", code)
                                                 : verb_fail("compare", &err);
     free(o.command);

@@ -185,7 +185,7 @@ int verb_judge(int argc, char **argv)
                              .command = report_command("judge", argc, argv) };
     struct assay_error err;
     int code = 0;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     code = judge_run(&j, &code, &err) == ASSAY_OK ? verb_end("judge", code)
                                                   : verb_fail("judge", &err);
     for (size_t i = 0; i < j.count; i++)

@@ -153,7 +153,7 @@ int verb_prove(int argc, char **argv)
     struct assay_set *set = NULL;
     struct assay_error err;
     int code = 0;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     o.prove.limits = &o.limits;
     enum assay_status st = prove(&o, &run, &set, &code, &err);
     code = st == ASSAY_OK ? verb_end("prove", code) : verb_fail("prove", &err);

@@ -154,7 +154,7 @@ int verb_validate(int argc, char **argv)
                           .command = report_command("validate", argc, argv) };
     struct assay_error err;
     int code = 0;
-    argp_parse(&validate_argp, argc, argv, 0, NULL, &v.o);
+    verb_parse(&validate_argp, argc, argv, &v.o);
     v.run = (struct run_set){ .o = &v.o,
                               .driver = &v.driver,
                               .quarantine = &v.quarantine,
