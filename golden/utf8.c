@@ -67,8 +67,7 @@ char *utf8_shown(const char *text)
         const char *first = from;
         const uint32_t c = utf8_next(&from);
         if (from - first == 1 &&
-            ((unsigned char)*first >= 0x80 || utf8_hidden(c) ||
-             (c == '\\' && *from && strchr("xuU", *from))))
+            ((unsigned char)*first >= 0x80 || utf8_hidden(c)))
             to += sprintf(to, "\\x%02x", (unsigned char)*first);
         else if (utf8_hidden(c))
             to +=

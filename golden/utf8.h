@@ -21,8 +21,7 @@ uint32_t utf8_next(const char **text);
 bool utf8_hidden(uint32_t c);
 
 /* A copy in which such characters, and bytes that are no UTF-8, stand as \x1b
- * or \u202e, and a backslash that could be taken for the first of these as
- * \x5c; free(). NULL: out of memory. */
+ * or \u202e; what is shown already stays. free(). NULL: out of memory. */
 char *utf8_shown(const char *text);
 
 /* Writes a character as 1 to 4 bytes and a NUL; room for five. */

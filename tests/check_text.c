@@ -82,7 +82,7 @@ START_TEST(what_is_hidden_is_shown)
         { "\u200b\u200d\u2060\ufeff", "\\u200b\\u200d\\u2060\\ufeff" },
         { "\U000e0041", "\\U000e0041" },
         { "\xff\xc3(\xe2\x80", "\\xff\\xc3(\\xe2\\x80" },
-        { "\\x1b \\n \\u \\", "\\x5cx1b \\n \\x5cu \\" },
+        { "\\x1b \\u202e \\", "\\x1b \\u202e \\" },
     };
     char *text = utf8_shown(rows[_i].text);
     ck_assert_str_eq(text, rows[_i].shown);
