@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "golden/input.h"
+#include "golden/temp_stale.h"
 
 static char unfinished[TEMP_FILES][PATH_MAX];
 static volatile sig_atomic_t have_unfinished[TEMP_FILES];
@@ -122,6 +123,7 @@ enum assay_status temp_file_begin(const char *final, struct temp_file *file,
                           input_path(final).s, strerror(errno));
     close(fd);
     unlink(file->path); /* the writer makes it anew */
+    temp_stale_remove(final);
     strcpy(unfinished[file->slot], file->path);
     have_unfinished[file->slot] = 1;
     watch_signals();
