@@ -10,6 +10,7 @@
 
 #include "config.h"
 #include "golden/names.h"
+#include "golden/term.h"
 #include "golden/verb.h"
 #include "validate/topics.h"
 
@@ -55,15 +56,17 @@ static int run_verb(const char *name, int argc, char **argv)
         if (strcmp(name, verbs[i].name) == 0) {
             snprintf(title, sizeof title, "assay %s", verbs[i].name);
             argv[0] = title;
+            verb_watch_stdout(verbs[i].name);
             return verbs[i].run(argc, argv);
         }
     const char *nearest = names_nearest(&names, name);
     if (nearest)
-        fprintf(stderr, "assay: no verb \"%.40s\"; did you mean %s?\n", name,
-                nearest);
+        term_printf(stderr, "assay: no verb \"%.40s\"; did you mean %s?\n",
+                    name, nearest);
     else
-        fprintf(stderr, "assay: no verb \"%.40s\"; `assay --help` lists them\n",
-                name);
+        term_printf(stderr,
+                    "assay: no verb \"%.40s\"; `assay --help` lists them\n",
+                    name);
     return assay_status_exit(ASSAY_USAGE);
 }
 

@@ -28,7 +28,9 @@ import sys
 try:
     import torch
 except ImportError as missing:
-    sys.exit(f"capture_sdpa.py: needs PyTorch, and {sys.executable} says: {missing}")
+    print(f"capture_sdpa.py: needs PyTorch, and {sys.executable} says: {missing}",
+          file=sys.stderr)  # fmt: skip
+    sys.exit(77)  # nothing can run here
 from torch.nn import functional
 from torch.nn.modules import module as modules
 from torch.overrides import TorchFunctionMode

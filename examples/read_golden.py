@@ -13,6 +13,7 @@ query] in nats. As a module: Golden(path).case(name) has the arrays.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 
 try:
@@ -205,6 +206,7 @@ def compare(golden: Golden, case_name: str, recipe_name: str, o, lse) -> None:
 
 def main() -> int:
     """Show a set, or compare with one."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` is no error
     p = argparse.ArgumentParser(description="Read a golden set.")
     p.add_argument("set")
     p.add_argument("--case")

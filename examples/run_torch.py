@@ -6,7 +6,8 @@
     assay validate set.h5 --serve 'python3 run_torch.py --backend flash --serve'
 
 One case: reads q, k, v of {in}, writes o, and lse where the back end has one, to
-{out}; exit status 0, or 77 with the reason on stderr where the back end cannot run it.
+{out}; exit status 0, or 77 with the reason on stderr where the back end cannot run it
+or there is no PyTorch.
 With --serve: a line {"in": path, "out": path} of stdin for each case, and a line
 {"status": "ok" | "unsupported" | "failed", "reason": text} of stdout for each.
 """
@@ -24,7 +25,9 @@ import warnings
 try:
     import torch
 except ImportError as missing:
-    sys.exit(f"run_torch.py: needs PyTorch, and {sys.executable} says: {missing}")
+    print(f"run_torch.py: needs PyTorch, and {sys.executable} says: {missing}",
+          file=sys.stderr)  # fmt: skip
+    sys.exit(77)  # nothing can run here
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import pad, scaled_dot_product_attention
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "assay/memory.h"
+#include "golden/term.h"
 
 static enum assay_status exact_f64(const struct assay_problem *p,
                                    const struct assay_inputs *in,
@@ -141,8 +142,8 @@ void answers_warn(const char *verb, const struct assay_case *c,
 {
     const int64_t bad = not_finite(&c->problem, o, lse);
     if (bad > 0)
-        fprintf(stderr,
-                "assay %s: %s: the %s answer has %" PRId64
-                " values of O and LSE that are not finite%s\n",
-                verb, c->name, answer, bad, advice);
+        term_printf(stderr,
+                    "assay %s: %s: the %s answer has %" PRId64
+                    " values of O and LSE that are not finite%s\n",
+                    verb, c->name, answer, bad, advice);
 }

@@ -11,6 +11,7 @@
 #include "assay/n_eff.h"
 #include "golden/answers.h"
 #include "golden/audit_figure.h"
+#include "golden/term.h"
 
 struct measuring {
     const struct audit_options *options;
@@ -199,8 +200,8 @@ static enum assay_status measure_transport(const struct measuring *m,
 static void say_skipped(const struct measuring *m, const char *what,
                         const char *name, const struct assay_error *why)
 {
-    fprintf(stderr, "assay audit: %s: %s %s skipped: %s\n", m->c->name, what,
-            name, why->text);
+    term_printf(stderr, "assay audit: %s: %s %s skipped: %s\n", m->c->name,
+                what, name, why->text);
 }
 
 static struct audit_result *add_result(const struct measuring *m,

@@ -9,6 +9,7 @@
 #include "golden/names.h"
 #include "golden/recipe_file.h"
 #include "golden/set.h"
+#include "golden/term.h"
 
 /* The next member of a comma list into `item`; false at the end. A backslash
  * takes what follows as it is, a comma too; fnmatch does the rest. */
@@ -178,8 +179,8 @@ static void today(char *item, size_t size)
 {
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
         if (strcmp(item, renamed[i].old) == 0 && !assay_recipe_find(item)) {
-            fprintf(stderr, "assay: recipe %s was retired, it is %s now\n",
-                    item, renamed[i].now);
+            term_printf(stderr, "assay: recipe %s was retired, it is %s now\n",
+                        item, renamed[i].now);
             snprintf(item, size, "%s", renamed[i].now);
         }
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "golden/text.h"
+#include "golden/utf8.h"
 
 static void markdown_head(FILE *out, const struct column *columns, size_t n)
 {
@@ -74,10 +75,9 @@ static const char MARKUP[] = "\\`*_[]<>&|~$";
 
 void sheet_text(FILE *out, bool markdown, const char *text)
 {
-    char *plain = strdup(text);
+    char *plain = utf8_shown(text);
     if (!plain)
         return;
-    term_plain(plain);
     for (const char *c = plain; *c; c++)
         fprintf(out, markdown && strchr(MARKUP, *c) ? "\\%c" : "%c", *c);
     free(plain);

@@ -150,10 +150,8 @@ static void print_limit(const struct limits_entry *e, const char *before)
             before = ", ";
         }
     fprintf(out, " (%s: %s)", e->date, e->reason);
-    if (fclose(out) == 0) {
-        term_plain(text);
-        puts(text);
-    }
+    if (fclose(out) == 0)
+        term_printf(stdout, "%s\n", text);
     free(text);
 }
 
@@ -224,14 +222,12 @@ static void print_makers(const struct shown_case *cases, size_t n)
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < cases[i].n_recipes; j++) {
             const struct shown *s = &cases[i].recipes[j];
-            char *text = s->maker ? strdup(s->maker) : NULL;
-            if (!text)
+            if (!s->maker)
                 continue;
-            term_plain(text);
-            printf("%s, %s: made elsewhere, by %s%s%s\n", cases[i].about.name,
-                   s->recipe->name, text, s->lse ? "" : "; no LSE",
-                   s->jitter_lse < 0 ? "; no jitter" : "");
-            free(text);
+            term_printf(stdout, "%s, %s: made elsewhere, by %s%s%s\n",
+                        cases[i].about.name, s->recipe->name, s->maker,
+                        s->lse ? "" : "; no LSE",
+                        s->jitter_lse < 0 ? "; no jitter" : "");
         }
 }
 
@@ -270,14 +266,13 @@ static bool print_tables(const struct assay_set *set,
                          const struct limits_list *limits,
                          const struct shown_case *cases, size_t n)
 {
-    printf("%s: golden set, %zu case%s, content %s\n", assay_set_path(set),
-           assay_set_count(set), plural((int64_t)assay_set_count(set)),
-           assay_set_hash(set));
+    term_printf(stdout, "%s: golden set, %zu case%s, content %s\n",
+                assay_set_path(set), assay_set_count(set),
+                plural((int64_t)assay_set_count(set)), assay_set_hash(set));
     for (size_t i = 0; i < N_PROVENANCE; i++) {
         char *text = assay_set_provenance(set, provenance[i]);
-        if (text)
-            term_plain(text);
-        printf("  %-10s %s\n", provenance[i], text ? text : "not said");
+        term_printf(stdout, "  %-10s %s\n", provenance[i],
+                    text ? text : "not said");
         free(text);
     }
     print_limits(limits);

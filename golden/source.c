@@ -10,6 +10,7 @@
 #include "golden/select.h"
 #include "golden/stored.h"
 #include "golden/temp_file.h"
+#include "golden/term.h"
 #include "golden/verb.h"
 
 /* ---- options ---- */
@@ -343,7 +344,8 @@ static enum assay_status add_distributions(struct source *s, const char *list,
             return assay_fail(err, st, "%s", why[failed].text);
     }
     for (int i = 0; s->n > before && i < failed; i++)
-        fprintf(stderr, "assay: shape %s: left out: %s\n", text, why[i].text);
+        term_printf(stderr, "assay: shape %s: left out: %s\n", text,
+                    why[i].text);
     return s->n > before ? ASSAY_OK
                          : assay_fail(err, ASSAY_SHAPE, "%s", why[0].text);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "golden/input.h"
+#include "golden/temp_stale.h"
 
 static char unfinished[TEMP_FILES][PATH_MAX];
 static volatile sig_atomic_t have_unfinished[TEMP_FILES];
@@ -57,6 +59,35 @@ enum assay_status temp_file_check_inputs(const char *final,
     return st;
 }
 
+/* What is not there yet is told by its folder and its name. */
+static bool is_one_file(const char *a, const char *b)
+{
+    struct stat i, j;
+    char in_a[PATH_MAX], in_b[PATH_MAX], room[PATH_MAX];
+    const bool there = stat(a, &i) == 0;
+    if (there != (stat(b, &j) == 0))
+        return false;
+    if (there)
+        return i.st_dev == j.st_dev && i.st_ino == j.st_ino;
+    const char *name_a = strrchr(a, '/'), *name_b = strrchr(b, '/');
+    if (strcmp(name_a ? name_a + 1 : a, name_b ? name_b + 1 : b) != 0 ||
+        strlen(a) >= sizeof room || strlen(b) >= sizeof room)
+        return false;
+    return realpath(dirname(strcpy(room, a)), in_a) &&
+           realpath(dirname(strcpy(room, b)), in_b) && strcmp(in_a, in_b) == 0;
+}
+
+enum assay_status temp_file_check_apart(const char *final, const char *other,
+                                        struct assay_error *err)
+{
+    if (!final || !other || !is_one_file(final, other))
+        return ASSAY_OK;
+    const struct input_path a = input_path(final), b = input_path(other);
+    return assay_fail(err, ASSAY_USAGE,
+                      "%s and %s are one file, and cannot be two outputs", a.s,
+                      b.s);
+}
+
 enum assay_status temp_file_begin(const char *final, struct temp_file *file,
                                   struct assay_error *err)
 {
@@ -92,6 +123,7 @@ enum assay_status temp_file_begin(const char *final, struct temp_file *file,
                           input_path(final).s, strerror(errno));
     close(fd);
     unlink(file->path); /* the writer makes it anew */
+    temp_stale_remove(final);
     strcpy(unfinished[file->slot], file->path);
     have_unfinished[file->slot] = 1;
     watch_signals();

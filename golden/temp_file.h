@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Output files appear whole or not at all: written beside their final name,
- * then renamed. A signal that ends the program removes what is unfinished.
+ * then renamed. A signal that ends the program removes what is unfinished; what
+ * a killed one left, the next output of that name does.
  */
 #ifndef ASSAY_TEMP_FILE_H
 #define ASSAY_TEMP_FILE_H
@@ -29,7 +30,12 @@ enum assay_status temp_file_check_input(const char *final, const char *input,
 enum assay_status temp_file_check_inputs(const char *final,
                                          const char *const inputs[], size_t n,
                                          struct assay_error *err);
-/* Picks `final`.<pid>.tmp and checks that its folder can be written. */
+/* ASSAY_USAGE if two outputs are one file, by whatever names, there already or
+ * not. NULL for either is fine. */
+enum assay_status temp_file_check_apart(const char *final, const char *other,
+                                        struct assay_error *err);
+/* Picks `final`.<pid>.tmp and checks that its folder can be written. Removes
+ * such files of programs that are gone. */
 enum assay_status temp_file_begin(const char *final, struct temp_file *file,
                                   struct assay_error *err);
 /* Whether temp_file_begin can, before long work; NULL: stdout can. */

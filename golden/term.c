@@ -101,6 +101,23 @@ void term_plain(char *text)
     *to = '\0';
 }
 
+bool term_printf(FILE *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = text_new_args(format, args);
+    va_end(args);
+    const size_t n = strlen(format);
+    const bool ends = n > 0 && format[n - 1] == '\n';
+    if (text && ends)
+        text[strlen(text) - 1] = '\0';
+    char *shown = text ? utf8_shown(text) : NULL;
+    const bool ok = shown && fprintf(out, "%s%s", shown, ends ? "\n" : "") >= 0;
+    free(shown);
+    free(text);
+    return ok;
+}
+
 int term_width(FILE *out)
 {
     struct winsize size;

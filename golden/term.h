@@ -61,6 +61,13 @@ bool term_is_control(const char *c);
  * look of its own: see utf8_hidden. The text may become shorter. */
 void term_plain(char *text);
 
+/* As fprintf, with what has no look of its own shown as utf8_shown does it:
+ * names come from files, and terminals obey control characters. One line,
+ * whatever is in it: the end of a line stays where it ends the format. False
+ * where that failed. */
+bool term_printf(FILE *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Columns of the terminal that a stream goes to; 0 where it goes to none. */
 int term_width(FILE *out);
 

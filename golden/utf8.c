@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "golden/utf8.h"
 
-#include <stddef.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 uint32_t utf8_next(const char **text)
 {
@@ -54,4 +57,25 @@ void utf8_put(uint32_t c, char *bytes)
     for (int i = 1; i <= more; i++)
         bytes[i] = (char)(0x80 | (c >> 6 * (more - i) & 0x3f));
     bytes[more + 1] = '\0';
+}
+
+char *utf8_shown(const char *text)
+{
+    enum { MOST = 10 }; /* \Unnnnnnnn */
+    char *out = malloc(MOST * strlen(text) + 1), *to = out;
+    for (const char *from = text; out && *from;) {
+        const char *first = from;
+        const uint32_t c = utf8_next(&from);
+        if (from - first == 1 &&
+            ((unsigned char)*first >= 0x80 || utf8_hidden(c)))
+            to += sprintf(to, "\\x%02x", (unsigned char)*first);
+        else if (utf8_hidden(c))
+            to +=
+                sprintf(to, c > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, c);
+        else
+            to = mempcpy(to, first, (size_t)(from - first));
+    }
+    if (out)
+        *to = '\0';
+    return out;
 }

@@ -20,6 +20,10 @@ uint32_t utf8_next(const char **text);
  * what XML has no place for. */
 bool utf8_hidden(uint32_t c);
 
+/* A copy in which such characters, and bytes that are no UTF-8, stand as \x1b
+ * or \u202e; what is shown already stays. free(). NULL: out of memory. */
+char *utf8_shown(const char *text);
+
 /* Writes a character as 1 to 4 bytes and a NUL; room for five. */
 void utf8_put(uint32_t c, char *bytes);
 

@@ -9,15 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "golden/term.h"
 
 void verb_say(const char *verb, const char *sentence)
 {
-    char plain[1024];
-    snprintf(plain, sizeof plain, "%s", sentence);
-    term_plain(plain);
-    fprintf(stderr, "assay %s: %s\n", verb, plain);
+    term_printf(stderr, "assay %s: %s\n", verb, sentence);
 }
 
 const char *verb_program = "assay";
@@ -28,8 +26,38 @@ void verb_limit_threads(void)
         omp_set_num_threads(VERB_MOST_THREADS);
 }
 
+/* verb_fail or verb_end has said how stdout ended. */
+static bool ended;
+static const char *watched;
+static pid_t program;
+
+static int end_stdout(const char *verb, int exit_code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return exit_code;
+    fprintf(stderr, "assay %s: standard output cannot be written: %s\n", verb,
+            strerror(errno));
+    return assay_status_exit(ASSAY_FILE);
+}
+
+/* argp exits by itself once it has printed a help. A child's stdout is for its
+ * parent to judge. */
+static void at_exit(void)
+{
+    if (!ended && getpid() == program && end_stdout(watched, 0) != 0)
+        _exit(assay_status_exit(ASSAY_FILE));
+}
+
+void verb_watch_stdout(const char *verb)
+{
+    watched = verb;
+    program = getpid();
+    atexit(at_exit);
+}
+
 int verb_fail(const char *verb, const struct assay_error *err)
 {
+    ended = true;
     fflush(stdout);
     verb_say(verb, err->text);
     return assay_status_exit(err->status);
@@ -37,11 +65,35 @@ int verb_fail(const char *verb, const struct assay_error *err)
 
 int verb_end(const char *verb, int exit_code)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return exit_code;
-    fprintf(stderr, "assay %s: standard output cannot be written: %s\n", verb,
-            strerror(errno));
-    return assay_status_exit(ASSAY_FILE);
+    ended = true;
+    return end_stdout(verb, exit_code);
+}
+
+static ssize_t put_shown(void *to, const char *bytes, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        const char *end = memchr(bytes + at, '\n', n - at);
+        const size_t line = end ? (size_t)(end - bytes) - at : n - at;
+        term_printf(to, end ? "%.*s\n" : "%.*s", (int)line, bytes + at);
+        at += line + (end != NULL);
+    }
+    return (ssize_t)n;
+}
+
+/* argp and getopt write to the stderr that they find. */
+void verb_parse(const struct argp *argp, int argc, char **argv, void *options)
+{
+    FILE *own = stderr,
+         *shown = fopencookie(own, "w",
+                              (cookie_io_functions_t){ .write = put_shown });
+    if (shown) {
+        setvbuf(shown, NULL, _IOLBF, BUFSIZ);
+        stderr = shown;
+    }
+    argp_parse(argp, argc, argv, 0, NULL, options);
+    stderr = own;
+    if (shown)
+        fclose(shown);
 }
 
 /* strtod() and strtol() would take a space or a plus before a number. */
@@ -85,6 +137,13 @@ int verb_word(struct argp_state *state, const char *option, const char *text,
     }
     argp_error(state, "%s is one of %s, not \"%s\"", option, all, text);
     return -1;
+}
+
+void verb_output(struct argp_state *state, const char *arg, const char **out)
+{
+    if (*out)
+        argp_error(state, "-o %s and -o %s: one of them at a time", *out, arg);
+    *out = arg;
 }
 
 error_t verb_one_set(int key, char *arg, struct argp_state *state,

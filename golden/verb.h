@@ -27,8 +27,16 @@ void verb_say(const char *verb, const char *sentence);
 /* The same of an error; gives its exit code. */
 int verb_fail(const char *verb, const struct assay_error *err);
 
+/* From then on a program that ends without either, as argp does after a help,
+ * has a sentence and ASSAY_FILE too if stdout could not be written. */
+void verb_watch_stdout(const char *verb);
+
 /* Ends with status 0, or with a sentence if stdout could not be written. */
 int verb_end(const char *verb, int exit_code);
+
+/* argp_parse of a verb's line. What argp says of an argument it repeats, so it
+ * is shown as term_printf does it. */
+void verb_parse(const struct argp *argp, int argc, char **argv, void *options);
 
 /* Values of options; argp_error() with a sentence if they are not such. */
 double verb_number(struct argp_state *state, const char *option,
@@ -39,6 +47,9 @@ long verb_integer(struct argp_state *state, const char *option,
  * return for every key that is not the verb's own. */
 error_t verb_one_set(int key, char *arg, struct argp_state *state,
                      const char **file);
+/* The name of an output into *out, which must be NULL: of two names one would
+ * be left out in silence. */
+void verb_output(struct argp_state *state, const char *arg, const char **out);
 /* Index of `text` in a list of words, e.g. "table", "json". */
 int verb_word(struct argp_state *state, const char *option, const char *text,
               const char *const *words, int count);

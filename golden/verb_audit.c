@@ -101,7 +101,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FORMAT:
         o->form = (enum form)verb_word(state, "--format", arg, forms, 5);
         break;
-    case 'o': o->output = arg; break;
+    case 'o': verb_output(state, arg, &o->output); break;
     case KEY_THREADS:
         o->threads = (int)verb_integer(state, "--threads", arg, 1, 4096);
         break;
@@ -430,7 +430,7 @@ int verb_audit(int argc, char **argv)
 {
     struct options o = { .worst = 3 };
     struct assay_error err;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     struct audit a = { .o = &o };
     enum assay_status st = audit(&a, &err);
     for (size_t i = 0; i < a.n; i++)

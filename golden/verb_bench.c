@@ -300,7 +300,7 @@ int verb_bench(int argc, char **argv)
     struct options o = { .shape = "h1,s4096,d128", .pairs = 7, .threads = 1 };
     const struct assay_recipe *recipes[SELECT_RECIPES_MOST];
     struct assay_error err;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     struct bench b = { .pairs = o.pairs,
                        .threads = o.threads,
                        .recipes = recipes };

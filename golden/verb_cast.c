@@ -271,8 +271,11 @@ static enum assay_status name_scales(const struct options *o, char *name,
     if (strcmp(name, o->in) == 0 || strcmp(name, o->out) == 0)
         return assay_fail(err, ASSAY_USAGE,
                           "%s: the scales need a file of their own", name);
-    return temp_file_check_input(o->decode ? o->out : name,
-                                 o->decode ? name : o->in, err);
+    enum assay_status st = temp_file_check_input(o->decode ? o->out : name,
+                                                 o->decode ? name : o->in, err);
+    return st == ASSAY_OK && !o->decode
+               ? temp_file_check_apart(o->out, name, err)
+               : st;
 }
 
 static void say_done(const struct cast_file *f)
@@ -327,7 +330,7 @@ int verb_cast(int argc, char **argv)
     struct options o = { 0 };
     struct cast_file f;
     struct assay_error err;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     enum assay_status st = cast(&o, &f, &err);
     int code = st == ASSAY_OK ? verb_end("cast", 0) : verb_fail("cast", &err);
     if (code == 0 && !o.quiet)

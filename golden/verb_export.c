@@ -38,7 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
-    case 'o': o->out = arg; break;
+    case 'o': verb_output(state, arg, &o->out); break;
     case KEY_CASE: o->what.cases = arg; break;
     case KEY_RECIPE: o->what.recipes = arg; break;
     case KEY_ANSWERS: o->what.answers = true; break;
@@ -94,9 +94,9 @@ static enum assay_status export(const struct options *o,
     st = check(o, set, err);
     if (st == ASSAY_OK) st = export_set(set, &o->what, o->out, &counts, err);
     if (st == ASSAY_OK)
-        fprintf(stderr, "%s: %zu case%s, %zu tensor%s\n", o->out, counts.cases,
-                plural((int64_t)counts.cases), counts.tensors,
-                plural((int64_t)counts.tensors));
+        term_printf(stderr, "%s: %zu case%s, %zu tensor%s\n", o->out,
+                    counts.cases, plural((int64_t)counts.cases), counts.tensors,
+                    plural((int64_t)counts.tensors));
     assay_set_close(set);
     return st;
 }
@@ -105,7 +105,7 @@ int verb_export(int argc, char **argv)
 {
     struct options o = { 0 };
     struct assay_error err;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     return export(&o, &err) == ASSAY_OK ? verb_end("export", 0)
                                         : verb_fail("export", &err);
 }

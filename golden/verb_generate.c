@@ -58,7 +58,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     static const char *const precisions[] = { "f32", "f64" };
     struct options *o = state->input;
     switch (key) {
-    case 'o': o->out = arg; break;
+    case 'o': verb_output(state, arg, &o->out); break;
     case KEY_RECIPE: o->recipe = arg; break;
     case KEY_RECIPE_FILE: o->recipe_file = arg; break;
     case KEY_LIMITS: o->limits = arg; break;
@@ -194,12 +194,13 @@ static enum assay_status choose(const struct generate *g, size_t at,
                                     &why) == ASSAY_OK)
             out->recipes[out->n++] = g->recipes[i];
         else
-            fprintf(stderr,
-                    "assay generate: recipe %s skipped for head %s: %s\n",
-                    g->recipes[i]->name, name, why.text);
+            term_printf(stderr,
+                        "assay generate: recipe %s skipped for head %s: %s\n",
+                        g->recipes[i]->name, name, why.text);
     if (st == ASSAY_OK && out->n == 0)
-        fprintf(stderr, "assay generate: head %s skipped: no recipe is left\n",
-                name);
+        term_printf(stderr,
+                    "assay generate: head %s skipped: no recipe is left\n",
+                    name);
     return st;
 }
 
@@ -336,7 +337,7 @@ static enum assay_status do_case(struct generate *g, size_t i,
 static void say_done(const struct assay_case *c)
 {
     char *line = assay_case_line(&c->problem);
-    fprintf(stderr, "%s: done, %s\n", c->name, line ? line : "");
+    term_printf(stderr, "%s: done, %s\n", c->name, line ? line : "");
     free(line);
 }
 
@@ -375,12 +376,13 @@ static void say_end(const struct generate *g, size_t count, const char *hash)
     size_t n = g->theirs.n;
     for (size_t i = 0; i < g->n_recipes; i++)
         n += !is_chosen(&g->theirs, g->recipes[i]);
-    fprintf(stderr, "%s: %zu case%s, %zu recipe%s", g->o->out, count,
-            plural((int64_t)count), n, plural((int64_t)n));
+    term_printf(stderr, "%s: %zu case%s, %zu recipe%s", g->o->out, count,
+                plural((int64_t)count), n, plural((int64_t)n));
     if (g->theirs.n > 0)
-        fprintf(stderr, ", answers of %zu of them made elsewhere", g->theirs.n);
-    fprintf(stderr, ", content %s (%s, core %s)\n", hash, assay_blas_name(),
-            assay_blas_core());
+        term_printf(stderr, ", answers of %zu of them made elsewhere",
+                    g->theirs.n);
+    term_printf(stderr, ", content %s (%s, core %s)\n", hash, assay_blas_name(),
+                assay_blas_core());
 }
 
 static enum assay_status generate(struct generate *g, struct assay_error *err)
@@ -429,7 +431,7 @@ int verb_generate(int argc, char **argv)
 {
     struct options o = { 0 };
     struct assay_error err;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     struct generate g = { .o = &o };
     enum assay_status st = generate(&g, &err);
     source_close(g.source);

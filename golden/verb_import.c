@@ -66,7 +66,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
-    case 'o': o->out = arg; break;
+    case 'o': verb_output(state, arg, &o->out); break;
     case KEY_ANSWERS: o->answers = arg; break;
     case KEY_LAYOUT: o->layout = arg; break;
     case KEY_RECIPE: o->recipe = arg; break;
@@ -180,16 +180,14 @@ static enum assay_status do_case(struct import *m, size_t i,
 static void say_done(const struct import *m, const char *hash)
 {
     const size_t n = source_count(m->source);
-    fprintf(stderr, "%s: %zu case%s", m->o->out, n, plural((int64_t)n));
+    term_printf(stderr, "%s: %zu case%s", m->o->out, n, plural((int64_t)n));
     if (m->answers) {
-        char maker[256];
-        snprintf(maker, sizeof maker, "%s", import_maker(m->answers));
-        term_plain(maker);
-        fprintf(stderr, ", answers of %zu recipe%s made by %s, content %s\n",
-                m->options.n_recipes, plural((int64_t)m->options.n_recipes),
-                maker, hash);
+        term_printf(stderr,
+                    ", answers of %zu recipe%s made by %s, content %s\n",
+                    m->options.n_recipes, plural((int64_t)m->options.n_recipes),
+                    import_maker(m->answers), hash);
     } else
-        fprintf(stderr, " without answers, content %s\n", hash);
+        term_printf(stderr, " without answers, content %s\n", hash);
 }
 
 static enum assay_status import(struct import *m, struct assay_error *err)
@@ -226,7 +224,7 @@ int verb_import(int argc, char **argv)
 {
     struct options o = { 0 };
     struct assay_error err;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     struct import m = { .o = &o };
     enum assay_status st = import(&m, &err);
     import_close(m.answers);

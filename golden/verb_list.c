@@ -181,7 +181,7 @@ int verb_list(int argc, char **argv)
     struct options o = { .timeout_s = 20 };
     struct assay_error err;
     int index = -1;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     if (o.topic && names_find(topic_names(), o.topic, &index, &err) != ASSAY_OK)
         return verb_fail("list", &err);
     const struct topic *topic = topic_get(index);

@@ -380,8 +380,8 @@ static void explain(const struct verify *v)
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         char *then = assay_set_provenance(v->set, facts[i].key);
         if (!then || strcmp(then, facts[i].now) != 0) {
-            printf("%s was %s, is %s\n", facts[i].key, then ? then : "not said",
-                   facts[i].now);
+            term_printf(stdout, "%s was %s, is %s\n", facts[i].key,
+                        then ? then : "not said", facts[i].now);
             any = true;
         }
         free(then);
@@ -433,10 +433,12 @@ static int verify_run(const char *path)
     if (st == ASSAY_OK)
         st = run_file_check(run, print_wrong, &wrong, &err);
     if (st == ASSAY_OK)
-        printf("%s: run record, %zu result%s, every hash as written, content "
-               "%s\n",
-               path, run_file_count(run), plural((int64_t)run_file_count(run)),
-               run_file_hash(run));
+        term_printf(
+            stdout,
+            "%s: run record, %zu result%s, every hash as written, content "
+            "%s\n",
+            path, run_file_count(run), plural((int64_t)run_file_count(run)),
+            run_file_hash(run));
     run_file_close(run);
     return st == ASSAY_OK ? verb_end("verify", 0) : verb_fail("verify", &err);
 }
@@ -447,16 +449,17 @@ int verb_verify(int argc, char **argv)
     struct assay_error err;
     struct verify v = { .o = &o };
     size_t wrong = 0;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     if (run_file_is(o.file))
         return verify_run(o.file);
     if (assay_set_open_unchecked(o.file, &v.set, &err) != ASSAY_OK)
         return verb_fail("verify", &err);
     enum assay_status st = assay_set_check(v.set, print_wrong, &wrong, &err);
     if (st == ASSAY_OK) {
-        printf("%s: %zu case%s, every hash as written, content %s\n", o.file,
-               assay_set_count(v.set), plural((int64_t)assay_set_count(v.set)),
-               assay_set_hash(v.set));
+        term_printf(
+            stdout, "%s: %zu case%s, every hash as written, content %s\n",
+            o.file, assay_set_count(v.set),
+            plural((int64_t)assay_set_count(v.set)), assay_set_hash(v.set));
         if (!assay_set_has_answers(v.set))
             puts("no answers to make again: the set was imported without any");
         else if (!o.hashes_only)

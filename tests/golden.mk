@@ -54,7 +54,7 @@ tests_make_page_LDADD = golden/libgolden.la ref/libref.la
 
 golden_tests = tests/reproduce.test tests/badinput.test tests/cast.test \
 	tests/cli.test tests/audit.test tests/made.test tests/recipe_file.test \
-	tests/html.test
+	tests/html.test tests/output_files.test
 TESTS += $(golden_tests)
 EXTRA_DIST += $(golden_tests) tests/common.sh
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "golden/select.h"
+#include "golden/term.h"
 #include "validate/judge.h"
 
 /* ---- judging again ---- */
@@ -88,10 +89,11 @@ void record_say_unfinished(const char *verb, const struct run_file *run)
 {
     const char *many = run_file_facts(run)->unfinished;
     if (many)
-        fprintf(stderr,
-                "assay %s: %s: its run did not end, these are the results so "
-                "far; `assay validate ... --resume` goes on with it\n",
-                verb, run_file_path(run));
+        term_printf(
+            stderr,
+            "assay %s: %s: its run did not end, these are the results so "
+            "far; `assay validate ... --resume` goes on with it\n",
+            verb, run_file_path(run));
 }
 
 enum assay_status record_judge(const struct run_file *run, size_t i,

@@ -102,8 +102,7 @@ static void end(struct note *n, const char *one, const char *many)
     if (n->count > TOLD)
         fprintf(n->out, " and %zu more", n->count - TOLD);
     if (n->out && fclose(n->out) == 0 && n->count > 0) {
-        term_plain(n->text);
-        fprintf(stderr, "%s %s\n", n->text, n->count == 1 ? one : many);
+        term_printf(stderr, "%s %s\n", n->text, n->count == 1 ? one : many);
     }
     free(n->text);
 }

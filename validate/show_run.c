@@ -39,20 +39,19 @@ static void print_head(const struct run_file *run)
 {
     struct fact facts[FACTS];
     list_facts(run_file_facts(run), facts);
-    printf("%s: run record, %zu result%s, content %s\n", run_file_path(run),
-           run_file_count(run), plural((int64_t)run_file_count(run)),
-           run_file_hash(run));
+    term_printf(stdout, "%s: run record, %zu result%s, content %s\n",
+                run_file_path(run), run_file_count(run),
+                plural((int64_t)run_file_count(run)), run_file_hash(run));
     for (size_t i = 0; i < N_PROVENANCE; i++) {
         char *text = run_file_provenance(run, provenance[i]);
-        if (text)
-            term_plain(text);
-        printf("  %-17s %s\n", provenance[i], text ? text : "not said");
+        term_printf(stdout, "  %-17s %s\n", provenance[i],
+                    text ? text : "not said");
         free(text);
     }
     for (int i = 0; i < FACTS; i++)
         if (facts[i].text)
-            printf("  %-17s %s\n", facts[i].key,
-                   facts[i].text[0] ? facts[i].text : "not said");
+            term_printf(stdout, "  %-17s %s\n", facts[i].key,
+                        facts[i].text[0] ? facts[i].text : "not said");
     printf("\nverdicts as they were; `assay judge` gives the whole report\n");
 }
 

@@ -172,7 +172,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->limits; break;
     case KEY_FORMAT: o->format = report_format_parse(state, arg); break;
     case KEY_ROWS: o->rows = true; break;
-    case 'o': *(is_record(arg) ? &o->record : &o->out) = arg; break;
+    case 'o':
+        verb_output(state, arg, is_record(arg) ? &o->record : &o->out);
+        break;
     case ARGP_KEY_END:
         if (o->rows && !report_format_has_rows(o->format))
             argp_error(state, "--rows is for --format json and jsonl");

@@ -51,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->form =
             (enum compare_form)verb_word(state, "--format", arg, forms, 5);
         break;
-    case 'o': o->out = arg; break;
+    case 'o': verb_output(state, arg, &o->out); break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->compare.selection; break;
     case ARGP_KEY_ARG:
         if (state->arg_num > 1)
@@ -130,7 +130,7 @@ int verb_compare(int argc, char **argv)
                          .command = report_command("compare", argc, argv) };
     struct assay_error err;
     int code = 0;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     code = compare(&o, &code, &err) == ASSAY_OK ? verb_end("compare", code)
                                                 : verb_fail("compare", &err);
     free(o.command);

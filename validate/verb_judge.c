@@ -39,7 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_QUARANTINE: o->quarantine = arg; break;
     case KEY_FORMAT: o->format = report_format_parse(state, arg); break;
     case KEY_ROWS: o->rows = true; break;
-    case 'o': o->out = arg; break;
+    case 'o': verb_output(state, arg, &o->out); break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->selection;
         state->child_inputs[1] = &o->limits;
@@ -185,7 +185,7 @@ int verb_judge(int argc, char **argv)
                              .command = report_command("judge", argc, argv) };
     struct assay_error err;
     int code = 0;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     code = judge_run(&j, &code, &err) == ASSAY_OK ? verb_end("judge", code)
                                                   : verb_fail("judge", &err);
     for (size_t i = 0; i < j.count; i++)

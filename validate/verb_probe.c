@@ -346,7 +346,7 @@ int verb_probe(int argc, char **argv)
     struct probing v = { .o = &o };
     struct assay_error err;
     int code = 0;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     const enum assay_status st = probe(&v, &code, &err);
     code = st == ASSAY_OK ? verb_end("probe", code) : verb_fail("probe", &err);
     for (size_t i = 0; i < v.count; i++)

@@ -65,7 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_FORMAT:
         o->form = (enum form)verb_word(state, "--format", arg, forms, 5);
         break;
-    case 'o': o->out = arg; break;
+    case 'o': verb_output(state, arg, &o->out); break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->limits; break;
     case KEY_THREADS:
         o->prove.threads =
@@ -153,7 +153,7 @@ int verb_prove(int argc, char **argv)
     struct assay_set *set = NULL;
     struct assay_error err;
     int code = 0;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     o.prove.limits = &o.limits;
     enum assay_status st = prove(&o, &run, &set, &code, &err);
     code = st == ASSAY_OK ? verb_end("prove", code) : verb_fail("prove", &err);

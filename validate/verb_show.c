@@ -56,7 +56,7 @@ int verb_show(int argc, char **argv)
 {
     struct options o = { 0 };
     struct assay_error err;
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    verb_parse(&argp, argc, argv, &o);
     enum assay_status st = run_file_is(o.file)
                                ? show_run(o.file, o.cases, o.json, &err)
                                : show_set(o.file, o.cases, o.json, &err);

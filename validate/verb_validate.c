@@ -30,8 +30,9 @@ static enum assay_status check_outputs(const struct validate *v,
     const char *const inputs[] = { o->file, v->driver.info->path,
                                    o->limits.path, o->quarantine };
     enum assay_status st = temp_file_check_inputs(o->out, inputs, 4, err);
-    return st == ASSAY_OK ? temp_file_check_inputs(o->record, inputs, 4, err)
-                          : st;
+    if (st == ASSAY_OK)
+        st = temp_file_check_inputs(o->record, inputs, 4, err);
+    return st == ASSAY_OK ? temp_file_check_apart(o->out, o->record, err) : st;
 }
 
 /* Workers leave their results in a record; where none is asked for, in one that
@@ -153,7 +154,7 @@ int verb_validate(int argc, char **argv)
                           .command = report_command("validate", argc, argv) };
     struct assay_error err;
     int code = 0;
-    argp_parse(&validate_argp, argc, argv, 0, NULL, &v.o);
+    verb_parse(&validate_argp, argc, argv, &v.o);
     v.run = (struct run_set){ .o = &v.o,
                               .driver = &v.driver,
                               .quarantine = &v.quarantine,
