@@ -25,7 +25,9 @@ struct audit_case {
     char *name, *source;
     struct assay_problem problem;
     const char *word;
-    double *n_eff; /* [hq], mean over rows 0, n_eff_every, 2 n_eff_every ... */
+    /* [hq], mean over those of rows 0, n_eff_every, 2 n_eff_every ... that see
+     * a key; NaN if none does */
+    double *n_eff;
     int64_t n_eff_every;
     struct audit_result *results;
     size_t n;

@@ -265,7 +265,7 @@ static int64_t step_of(const struct assay_problem *p)
     return every;
 }
 
-/* Mean over the sampled rows of all batches. */
+/* Mean over the sampled rows of all batches that see a key. */
 static enum assay_status measure_n_eff(const struct measuring *m,
                                        struct assay_error *err)
 {
@@ -282,10 +282,13 @@ static enum assay_status measure_n_eff(const struct measuring *m,
     st = assay_n_eff(p, m->in.q, m->in.k, every, each, m->run, err);
     for (int64_t h = 0; st == ASSAY_OK && h < p->hq; h++) {
         double sum = 0;
-        for (int64_t b = 0; b < p->b; b++)
-            for (int64_t r = 0; r < rows; r++)
-                sum += each[(b * p->hq + h) * rows + r];
-        m->out->n_eff[h] = sum / (double)(p->b * rows);
+        int64_t n = 0;
+        for (int64_t r = 0; r < p->b * rows; r++)
+            if (assay_problem_visible(p, r % rows * every) > 0) {
+                sum += each[(r / rows * p->hq + h) * rows + r % rows];
+                n++;
+            }
+        m->out->n_eff[h] = n > 0 ? sum / (double)n : (double)NAN;
     }
     assay_free(each);
     return st;

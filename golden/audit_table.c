@@ -409,7 +409,9 @@ void audit_table_legend(const struct audit_tables *t)
         "REL L2",
         "over that of V's round trip; N_EFF: keys that count in a row, 1 / sum "
         "p^2, mean",
-        "over EVERY so many rows; MEDIAN, P90: by nearest rank, so each is "
+        "over EVERY so many rows that see keys; LSE MEAN: over rows that see "
+        "keys; MAE:",
+        "over all elements; MEDIAN, P90: by nearest rank, so each is "
         "some head's or",
         "case's; BITS: an element, scales included; ROUND TRIP: median REL L2 "
         "of what the",

@@ -95,11 +95,11 @@ json_t *json_place(const struct assay_place *at)
 json_t *json_distance(const struct assay_distance *d, bool has_lse)
 {
     json_t *out = json_object();
-#define DISTANCE_FIGURE(key, member) \
+#define DISTANCE_FIGURE(key, member, about) \
     json_object_set_new(out, key, json_number(d->member));
-#define DISTANCE_COUNT(key, member) \
+#define DISTANCE_COUNT(key, member, about) \
     json_object_set_new(out, key, json_integer(d->member));
-#define DISTANCE_PLACE(key, member) \
+#define DISTANCE_PLACE(key, member, about) \
     json_object_set_new(out, key, json_place(&d->member));
 #include "golden/distance_figure.def"
     if (!has_lse) {

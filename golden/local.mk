@@ -57,7 +57,8 @@ golden_libgolden_la_SOURCES = \
 	golden/verb_audit.c golden/verb_bench.c golden/verb_cast.c \
 	golden/verb_export.c golden/verb_generate.c golden/verb_import.c \
 	golden/verb_list.c \
-	golden/verb_verify.c verb.def
+	golden/verb_verify.c golden/verify_jitter.c \
+	golden/verify_jitter.h verb.def
 golden_libgolden_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(HDF5_CFLAGS) \
 	$(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)
 golden_libgolden_la_LIBADD = $(HDF5_LIBS) $(JANSSON_LIBS) $(SMARTCOLS_LIBS) \

@@ -364,6 +364,21 @@ static void fill_split(int i, struct topic_row *r)
     text(r, assay_split_about((enum assay_split_kind)i));
 }
 
+static const struct assay_way figures[] = {
+#define DISTANCE_FIGURE(key, member, about) { key, about },
+#define DISTANCE_COUNT(key, member, about) { key, about },
+#define DISTANCE_PLACE(key, member, about) { key, about },
+#include "golden/distance_figure.def"
+};
+
+enum { FIGURES = sizeof figures / sizeof *figures };
+
+static void fill_figure(int i, struct topic_row *r)
+{
+    text(r, figures[i].name);
+    text(r, figures[i].about);
+}
+
 /* ---- the list of topics ---- */
 
 static const struct topic_column topic_columns[] = {

@@ -53,12 +53,20 @@ static double ratio(double x, double y, double both_zero)
     return y != 0 ? x / y : x == 0 ? both_zero : INFINITY;
 }
 
+/* Of the rows that a mean of LSE is over. */
+struct lse_sum {
+    int64_t rows;
+    double sum;
+};
+
 /* LSE over one head; the first mismatched class wins the place. */
 static void add_lse(int64_t n, const double *a, const double *b,
                     struct assay_place head, struct assay_distance *out,
-                    double *sum)
+                    struct lse_sum *sum)
 {
     for (int64_t i = 0; i < n; i++) {
+        if (a[i] == -INFINITY && b[i] == -INFINITY)
+            continue;
         bool same = assay_same_class(a[i], b[i]);
         double d = !same || isfinite(a[i]) ? fabs(a[i] - b[i]) : 0;
         bool first_bad = !same && out->lse_mismatched++ == 0;
@@ -66,7 +74,8 @@ static void add_lse(int64_t n, const double *a, const double *b,
             out->lse_max = same ? d : NAN;
             out->lse_at = (struct assay_place){ head.b, head.h, i, -1 };
         }
-        *sum += same ? d : NAN;
+        sum->sum += same ? d : NAN;
+        sum->rows++;
     }
 }
 
@@ -121,7 +130,7 @@ void assay_distance(const struct assay_problem *p, const struct assay_row *rows,
 {
     const struct assay_place nowhere = { -1, -1, -1, -1 };
     struct sums s = { 0 };
-    double lse_sum = 0;
+    struct lse_sum lse = { 0, 0 };
     const int64_t n = p->b * (h1 - h0) * p->nq;
     *out = (struct assay_distance){ .worst_row = nowhere,
                                     .max_at = nowhere,
@@ -134,13 +143,13 @@ void assay_distance(const struct assay_problem *p, const struct assay_row *rows,
             for (; at.i < p->nq; at.i++)
                 add_row(&rows[row + at.i], at, out, &s);
             if (lse_a && lse_b)
-                add_lse(p->nq, lse_a + row, lse_b + row, at, out, &lse_sum);
+                add_lse(p->nq, lse_a + row, lse_b + row, at, out, &lse);
         }
     out->cosine = cosine(s.dot, sqrt(s.a2), sqrt(s.b2));
     out->mae = n ? s.abs / (double)n / (double)p->dv : 0;
     out->rel_l2 = ratio(sqrt(s.d2), sqrt(s.b2), 0);
     out->norm_ratio = ratio(sqrt(s.a2), sqrt(s.b2), 1);
-    out->lse_mean = n ? lse_sum / (double)n : 0;
+    out->lse_mean = lse.rows ? lse.sum / (double)lse.rows : 0;
     if (!lse_a || !lse_b)
         out->lse_max = out->lse_mean = NAN;
     if (out->mismatched)

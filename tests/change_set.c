@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * change_set SET.h5 damage DATASET: flips one bit and no hash.
- * change_set SET.h5 replace DATASET WORD: puts a WORD ("nan", or a factor) in
+ * change_set SET.h5 replace DATASET WORD: puts a WORD ("nan", "inf" or a factor) in
  * the middle of a dataset of floats, or for a factor multiplies all of it, and
  * makes every hash right again: a lie that only remaking the answer can see.
  * change_set SET.h5 scale CASE X: its softmax scale, and no hash.
@@ -55,12 +55,12 @@ static void multiply(void *data, size_t n, bool wide, double factor)
             ((float *)data)[i] *= (float)factor;
 }
 
-static void put_nan(void *data, size_t n, bool wide)
+static void put_word(void *data, size_t n, bool wide, double word)
 {
     if (wide)
-        ((double *)data)[n / 2] = NAN;
+        ((double *)data)[n / 2] = word;
     else
-        ((float *)data)[n / 2] = NAN;
+        ((float *)data)[n / 2] = (float)word;
 }
 
 static int define(const char *path, char **words)
@@ -160,8 +160,8 @@ int main(int argc, char **argv)
         return 99;
     if (!lie || H5Tget_class(type) != H5T_FLOAT)
         data[bytes / 2] ^= 1;
-    else if (strcmp(argv[4], "nan") == 0)
-        put_nan(data, bytes / width, width == 8);
+    else if (!isfinite(atof(argv[4])))
+        put_word(data, bytes / width, width == 8, atof(argv[4]));
     else
         multiply(data, bytes / width, width == 8, atof(argv[4]));
     if (H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)

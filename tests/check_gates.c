@@ -142,6 +142,46 @@ START_TEST(a_single_row_may_be_what_a_row_may_be)
 }
 END_TEST
 
+/* Rows first .. ROWS - 1 of a head see no key, and are right. */
+static void make_dead(int head, int first)
+{
+    for (int r = head * ROWS + first; r < (head + 1) * ROWS; r++) {
+        sketch.lse_e[r] = sketch.lse_c[r] = sketch.lse_x[r] = -INFINITY;
+        sketch.ce[r].norm_a = sketch.ce[r].norm_b = 0;
+        sketch.ex[r].distance = sketch.cx[r].distance = 0;
+        sketch.jitter_o[r] = sketch.jitter_lse[r] = 0;
+    }
+}
+
+/* What fails 48 rows together does so where other rows see no key. */
+START_TEST(rows_without_keys_hide_nothing)
+{
+    enum { ALIVE = ROWS - 16 };
+    static const struct {
+        enum gate gate;
+        double beyond, lse, total;
+    } off[] = {
+        { GATE_BUILD_RMS, 0.0125, 0, 0 },
+        { GATE_LSE_RMS, 0, 0.00175, 0 },
+        { GATE_LSE_MEAN, 0, 0.00145, 0 },
+        { GATE_TWIN, 0, 0, 0.25 },
+    };
+    const bool both_ways = off[_i].gate == GATE_LSE_RMS;
+    make_dead(1, ALIVE);
+    for (int i = 0; i < ALIVE; i++) {
+        const int r = ROWS + i;
+        sketch.beyond[r].beyond = off[_i].beyond;
+        sketch.lse_c[r] += (both_ways && i % 2 ? -1 : 1) * off[_i].lse;
+        /* the median of these, but not of all rows */
+        if (off[_i].total > 0 && i >= 20)
+            sketch.cx[r].distance = i < 28 ? off[_i].total : 0.6;
+        if (off[_i].total > 0 && i >= 28)
+            sketch.ex[r].distance = 0.6;
+    }
+    ck_assert_int_eq(failing(), off[_i].gate);
+}
+END_TEST
+
 START_TEST(an_element_beyond_its_bound_fails)
 {
     sketch.beyond[ROWS + 7].bound_part = 1;
@@ -482,6 +522,7 @@ int main(void)
     tcase_add_test(tests, many_rows_a_little_off_fail_as_a_whole);
     tcase_add_test(tests, lse_off_both_ways_fails_as_a_whole);
     tcase_add_test(tests, lse_off_one_way_fails_by_its_mean);
+    tcase_add_loop_test(tests, rows_without_keys_hide_nothing, 0, 4);
     tcase_add_test(tests, a_single_row_may_be_what_a_row_may_be);
     tcase_add_test(tests, an_element_beyond_its_bound_fails);
     tcase_add_test(tests, a_norm_that_is_noise_has_no_gain);

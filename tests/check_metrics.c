@@ -360,7 +360,7 @@ START_TEST(lse_figures)
     double a[4] = { -inf, 1, 2, 3 }, b[4] = { -inf, 1.5, 2, 2 };
     struct assay_distance d = compare_lse(&p, x, x, a, b, 0, 1);
     ck_assert(d.lse_max == 1 && at(d.lse_at, 0, 0, 3, -1));
-    ck_assert(d.lse_mean == 1.5 / 4 && d.lse_mismatched == 0);
+    ck_assert(d.lse_mean == 1.5 / 3 && d.lse_mismatched == 0);
 
     /* all dead, and equal: nothing off */
     for (int i = 0; i < 4; i++)

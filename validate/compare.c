@@ -84,16 +84,20 @@ bool compared_worse(const struct compared *c)
 
 /* ---- one pair ---- */
 
-static enum assay_status measure(const struct run_file *run, size_t at,
+static enum assay_status measure(const struct comparison *c, bool of_b,
+                                 size_t at, const char *kernel,
                                  struct compared_side *side,
                                  struct assay_error *err)
 {
+    const struct run_file *run = of_b ? c->b : c->a;
     struct run_result r;
     struct assay_distance d;
     enum assay_status st = record_verdict(side->result, &side->verdict, err);
+    side->own = side->verdict;
     if (st == ASSAY_OK && side->result->ran &&
         (st = run_file_read(run, at, &r, err)) == ASSAY_OK) {
         const struct sketch *s = &r.sketch;
+        st = compare_judge(c, &r, of_b, kernel, side, err);
         assay_distance(&s->problem, s->ce, s->no_lse ? NULL : s->lse_c,
                        s->lse_e, 0, s->problem.hq, &d);
 #define COMPARE_FIGURE(id, key, name, member, from) \
@@ -152,14 +156,16 @@ static enum assay_status add_pair(struct comparison *c, size_t a, size_t b,
     *pair = (struct compared){ 0 };
     for (int f = 0; f < COMPARE_FIGURES; f++)
         pair->a.figures[f] = pair->b.figures[f] = NAN;
-    if (a != SIZE_MAX) {
+    if (a != SIZE_MAX)
         pair->a.result = &c->list_a.results[a];
-        st = measure(c->a, c->list_a.at[a], &pair->a, err);
-    }
-    if (st == ASSAY_OK && b != SIZE_MAX) {
+    if (b != SIZE_MAX)
         pair->b.result = &c->list_b.results[b];
-        st = measure(c->b, c->list_b.at[b], &pair->b, err);
-    }
+    const char *kernel =
+        (pair->b.result ? pair->b.result : pair->a.result)->kernel;
+    if (a != SIZE_MAX)
+        st = measure(c, false, c->list_a.at[a], kernel, &pair->a, err);
+    if (st == ASSAY_OK && b != SIZE_MAX)
+        st = measure(c, true, c->list_b.at[b], kernel, &pair->b, err);
     conclude(pair);
     c->counts[pair->likeness]++;
     return st;
@@ -333,7 +339,7 @@ enum assay_status compare_runs(const struct run_file *a,
     *out = (struct comparison){ .a = a, .b = b };
     struct record_list *const lists[] = { &out->list_a, &out->list_b };
     enum assay_status st = options->force ? ASSAY_OK : check_sets(a, b, err);
-    if (st == ASSAY_OK &&
+    if (st == ASSAY_OK && (st = compare_load_limits(out, err)) == ASSAY_OK &&
         (st = record_list(a, &out->list_a, err)) == ASSAY_OK &&
         (st = record_list(b, &out->list_b, err)) == ASSAY_OK &&
         (st = record_select(&options->selection, lists, 2, err)) == ASSAY_OK &&
@@ -346,6 +352,12 @@ void compare_free(struct comparison *c)
 {
     record_list_free(&c->list_a);
     record_list_free(&c->list_b);
+    for (size_t i = 0; i < c->count; i++) {
+        free(c->pairs[i].a.reason);
+        free(c->pairs[i].b.reason);
+    }
+    limits_free(&c->limits_a);
+    limits_free(&c->limits_b);
     free(c->pairs);
     free(c->times);
     *c = (struct comparison){ 0 };

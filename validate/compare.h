@@ -28,10 +28,15 @@ struct compare_figure {
 };
 const struct compare_figure *compare_figure_get(int figure);
 
-/* One result in both runs. */
+/* One result in both runs. Its verdict is what its rows say by the limits of
+ * run B, whichever side it is; that of what has no rows is the record's. */
 struct compared_side {
     const struct run_result *result; /* NULL: only the other run has it */
     enum verdict verdict;
+    char *reason; /* of that verdict; NULL: none */
+    /* what its rows say by the limits of its own run; result->verdict differs
+     * where a record was edited, or judged by another assay */
+    enum verdict own;
     double figures[COMPARE_FIGURES]; /* NaN where it did not run */
 };
 struct compared {
@@ -54,6 +59,7 @@ struct compared_times {
 
 struct comparison {
     const struct run_file *a, *b;
+    struct limits limits_a, limits_b; /* of the two runs */
     struct record_list list_a, list_b; /* those that are selected */
     struct compared *pairs; /* in the order of A, then what only B has */
     size_t count;
@@ -80,13 +86,25 @@ void compare_free(struct comparison *c);
 /* What a pair is called by: A's result, or B's where A has none. */
 const struct run_result *compared_result(const struct compared *c);
 
+/* Judges what was read of a side, by the limits of B for a kernel of that name
+ * and by its own. */
+enum assay_status compare_judge(const struct comparison *c,
+                                const struct run_result *read, bool of_b,
+                                const char *kernel, struct compared_side *side,
+                                struct assay_error *err);
+/* The limits of both runs, into *c. */
+enum assay_status compare_load_limits(struct comparison *c,
+                                      struct assay_error *err);
+/* Says on stderr, once a record, where it has a verdict that its own rows and
+ * limits do not bear out. */
+void compare_tell_recorded(const struct comparison *c);
+
 /* Whether both runs have it, with different verdicts; whether only one has. */
 bool compared_moved(const struct compared *c);
 bool compared_alone(const struct compared *c);
 /* Whether B is worse: A passed and B does not, both ran and B's verdict is the
  * graver, what ran in A is missing in B, or what B alone has does not pass. */
 bool compared_worse(const struct compared *c);
-struct comparison;
 /* Both runs ran something, and no result has its like in the other. */
 bool compared_nothing(const struct comparison *c);
 

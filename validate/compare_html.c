@@ -139,7 +139,8 @@ bool compare_html(const struct compare_report *r, FILE *out)
     const struct sheet_to to = { out, false, &p.html };
     html_begin(&p.html, out, "assay compare: B beside A");
     put_head(&p);
-    html_section(&p.html, "results", "results", NULL);
+    html_section(&p.html, "results", "results",
+                 "Verdicts of both: by the limits of B's run.");
     p.ok &=
         compare_table_counts(r->c, &to) && compare_table_verdicts(r->c, &to);
     html_section(&p.html, "changes", "changes of figures",

@@ -19,6 +19,11 @@ static const char *verdict_text(const struct compared_side *side)
     return side->result ? verdict_get(side->verdict)->name : "missing";
 }
 
+static const char *reason_text(const struct compared_side *side)
+{
+    return side->reason ? side->reason : side->result->reason;
+}
+
 static double seconds_of(const struct compared_side *side)
 {
     return side->result && side->result->seconds > 0 ? side->result->seconds
@@ -81,7 +86,7 @@ static void verdict_cells(struct sheet *s, const struct compared *c, int order)
     sheet_cell(s, "%s", verdict_text(&c->b));
     sheet_colour(s, compared_worse(c) ? COLOUR_BAD : COLOUR_NONE);
     if (order == COMPARE_BY_VERDICT)
-        sheet_cell(s, "%s", c->b.result->reason);
+        sheet_cell(s, "%s", reason_text(&c->b));
 }
 
 bool compare_table_verdicts(const struct comparison *c,
@@ -114,7 +119,8 @@ static bool print_explanations(const struct comparison *c, bool markdown,
         const char *const names[] = { b->case_name, b->recipe->name,
                                       b->kernel };
         struct explained_line lines[EXPLAINED_LINES];
-        const size_t said = report_explained(b->why, lines);
+        const bool passed = pairs[i]->b.verdict == VERDICT_PASS;
+        const size_t said = passed ? 0 : report_explained(b->why, lines);
         fputs(said && markdown ? "- " : "", out);
         for (size_t k = 0; said && k < 3; k++) {
             sheet_text(out, markdown, names[k]);
@@ -262,7 +268,7 @@ static bool print_tables(const struct compare_report *r, FILE *out)
     char counts[200];
     print_head("A", c->a, &to);
     print_head("B", c->b, &to);
-    fputs("\n", out);
+    fputs("Verdicts of both: by the limits of B's run.\n\n", out);
     const bool ok = compare_table_counts(c, &to) &&
                     compare_table_verdicts(c, &to) &&
                     print_explanations(c, to.markdown, out) &&
@@ -279,6 +285,7 @@ static void csv_side(struct csv *csv, const struct compared_side *side)
 {
     csv_word(csv, side->result ? side->result->kernel : NULL);
     csv_text(csv, verdict_text(side));
+    csv_word(csv, side->result ? side->result->verdict : NULL);
     csv_word(csv, side->result && side->result->ran ? side->result->sketch.bits
                                                     : NULL);
     const struct explanation *why = side->result ? side->result->why : NULL;
@@ -297,8 +304,9 @@ static void csv_head(struct csv *csv)
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         csv_text(csv, first[i]);
     for (char side = 'a'; side <= 'b'; side++) {
-        static const char *const keys[] = { "kernel", "verdict", "bits",
-                                            "pattern", "lse_cause" };
+        static const char *const keys[] = { "kernel",           "verdict",
+                                            "recorded_verdict", "bits",
+                                            "pattern",          "lse_cause" };
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
             snprintf(key, sizeof key, "%c_%s", side, keys[i]);
             csv_text(csv, key);
@@ -382,7 +390,8 @@ static json_t *side_json(const struct compared_side *side)
     }
     json_object_set_new(out, "kernel", json_text(r->kernel));
     json_object_set_new(out, "verdict", json_string(verdict_text(side)));
-    json_object_set_new(out, "reason", json_text(r->reason));
+    json_object_set_new(out, "recorded_verdict", json_text(r->verdict));
+    json_object_set_new(out, "reason", json_text(reason_text(side)));
     json_object_set_new(out, "bits",
                         r->ran ? json_text(r->sketch.bits) : json_null());
     json_object_set_new(out, "explanation", report_explanation_json(r->why));

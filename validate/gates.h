@@ -58,6 +58,10 @@ bool gate_lacks_lse(struct judging *j, enum gate gate);
  * nothing. A limit that somebody set fails the whole judgement. */
 bool gate_lacks(struct judging *j, enum gate gate, enum sketch_lack what);
 
+/* Whether row r of [b, hq, nq] sees a key. One that sees none has a right
+ * answer of its own, and belongs in no mean or quantile over rows. */
+bool gate_row_sees_keys(const struct sketch *s, int64_t r);
+
 /* What a gate's limit allows where limit 1 allows `one`, for its note. */
 double gate_allows(const struct judging *j, enum gate gate, double one);
 

@@ -33,6 +33,12 @@ static bool row_judged(const struct sketch *s, int64_t r)
     return s->ce[r].nonfinite_b == 0;
 }
 
+bool gate_row_sees_keys(const struct sketch *s, int64_t r)
+{
+    return s->lse_e[r] != -INFINITY &&
+           assay_problem_visible(&s->problem, r % s->problem.nq) > 0;
+}
+
 static bool lse_judged(const struct sketch *s, int64_t r)
 {
     return assay_same_class(s->lse_c[r], s->lse_e[r]) && isfinite(s->lse_e[r]);
@@ -172,7 +178,7 @@ static struct means build_means(const struct sketch *s, int64_t bh)
     struct means m = { 0 };
     const double factor = gate_get(GATE_BUILD)->factor;
     for (int64_t r = bh * s->problem.nq; r < (bh + 1) * s->problem.nq; r++)
-        if (row_judged(s, r))
+        if (row_judged(s, r) && gate_row_sees_keys(s, r))
             add(&m, jitters(s->beyond[r].beyond, (double)s->jitter_o[r],
                             judge_row_bar(s, bh), factor));
     return m;

@@ -56,7 +56,8 @@ static void offer_twins(struct judging *j, struct twins *t,
     }
 }
 
-/* Rows that are not finite are the finite gate's. */
+/* Rows that are not finite are the finite gate's, those without keys
+ * dead-rows'. */
 static void collect(const struct sketch *s, int64_t bh, bool lse,
                     struct twins *t)
 {
@@ -64,6 +65,8 @@ static void collect(const struct sketch *s, int64_t bh, bool lse,
     t->c2 = t->ex2 = t->rest2 = 0;
     for (int64_t r = bh * s->problem.nq; r < (bh + 1) * s->problem.nq; r++) {
         const double x = s->lse_x[r];
+        if (!gate_row_sees_keys(s, r))
+            continue;
         if (!lse && !s->ce[r].mismatched && !s->cx[r].mismatched &&
             s->ex[r].nonfinite_a == 0)
             add_pair(t, s->cx[r].distance, s->ex[r].distance,

@@ -292,9 +292,9 @@ static void no_distance(struct assay_distance *d)
 {
     static const struct assay_place nowhere = { -1, -1, -1, -1 };
     *d = (struct assay_distance){ 0 };
-#define DISTANCE_FIGURE(of, member) d->member = NAN;
-#define DISTANCE_COUNT(of, member)
-#define DISTANCE_PLACE(of, member) d->member = nowhere;
+#define DISTANCE_FIGURE(of, member, about) d->member = NAN;
+#define DISTANCE_COUNT(of, member, about)
+#define DISTANCE_PLACE(of, member, about) d->member = nowhere;
 #include "golden/distance_figure.def"
 }
 

@@ -105,6 +105,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 const struct argp limits_argp = { keys, parse, NULL, NULL, NULL, NULL, NULL };
 
+bool limits_asked(const struct limits *limits)
+{
+    bool any = limits->path;
+    for (int g = 0; g < GATES; g++)
+        any |= !isnan(limits->command[g]);
+    return any;
+}
+
 /* Gates that this program does not know would be lost in silence. A golden set
  * and a record may bring limits of another program along. */
 static enum assay_status check_gates(const struct limits_list *list,

@@ -23,6 +23,9 @@ struct limits {
  * struct limits, which this makes empty. */
 extern const struct argp limits_argp;
 
+/* Whether --limit or --limits was given; before they are loaded. */
+bool limits_asked(const struct limits *limits);
+
 /* Reads the file of --limits and what the set holds (NULL: no set). ASSAY_FILE
  * or ASSAY_USAGE: also where a limit above 0 is asked for a gate whose limit in
  * gate.def is 0. Free with limits_free, also after a failure. */

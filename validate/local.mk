@@ -9,6 +9,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/alike.c validate/alike.h validate/buffers.c \
 	validate/buffers.h validate/compare.c validate/compare.h \
 	validate/compare_figure.def validate/compare_html.c \
+	validate/compare_judge.c \
 	validate/compare_report.c validate/compare_report.h \
 	validate/delivered.c validate/delivered.h validate/device.c \
 	validate/device.def validate/device.h \

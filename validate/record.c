@@ -96,6 +96,50 @@ void record_say_unfinished(const char *verb, const struct run_file *run)
             verb, run_file_path(run));
 }
 
+void record_doubt(struct record_doubts *doubts, const struct run_result *from,
+                  enum verdict judged)
+{
+    if (strcmp(verdict_get(judged)->name, from->verdict) == 0)
+        return;
+    if (doubts->n++ == 0) {
+        doubts->first = from;
+        doubts->judged = judged;
+    }
+}
+
+void record_say_doubts(const char *verb, const struct run_file *run,
+                       const struct record_doubts *doubts)
+{
+    const struct run_result *r = doubts->first;
+    char names[400];
+    if (doubts->n == 0)
+        return;
+    snprintf(names, sizeof names, "%.180s, %s, %s", r->case_name,
+             r->recipe->name, r->kernel);
+    term_plain(names);
+    fprintf(stderr,
+            "assay %s: %s: %zu of its verdicts %s not what its rows say by its "
+            "own limits (edited, or judged by another assay); what the rows "
+            "say is taken; the first is %s: recorded %s, judged %s\n",
+            verb, run_file_path(run), doubts->n, doubts->n == 1 ? "is" : "are",
+            names, r->verdict, verdict_get(doubts->judged)->name);
+}
+
+enum assay_status record_judge_read(const struct run_result *from,
+                                    const struct limits *limits,
+                                    const char *kernel, struct result *out,
+                                    struct assay_error *err)
+{
+    struct limit own[GATES];
+    enum assay_status st = fill(from, out, err);
+    if (st != ASSAY_OK || !from->ran)
+        return st;
+    struct result named = *out;
+    snprintf(named.kernel, sizeof named.kernel, "%s", kernel);
+    limits_of(limits, &named, own);
+    return judge_sketch(&from->sketch, own, out, err);
+}
+
 enum assay_status record_judge(const struct run_file *run, size_t i,
                                const struct limits *limits,
                                const struct quarantine *quarantine,
@@ -103,20 +147,17 @@ enum assay_status record_judge(const struct run_file *run, size_t i,
                                struct assay_error *err)
 {
     struct run_result from;
-    struct limit own[GATES];
     *out = (struct result){ 0 };
     enum assay_status st = run_file_read(run, i, &from, err);
     if (st != ASSAY_OK)
         return st;
-    st = fill(&from, out, err);
+    st = record_judge_read(&from, limits, from.kernel, out, err);
     if (st == ASSAY_OK && from.ran) {
-        limits_of(limits, out, own);
-        st = judge_sketch(&from.sketch, own, out, err);
-        if (st == ASSAY_OK && out->verdict != VERDICT_PASS) {
+        if (out->verdict != VERDICT_PASS) {
             out->why = from.why;
             from.why = NULL;
         }
-        if (st == ASSAY_OK && keep == KEEP_PICTURE)
+        if (keep == KEEP_PICTURE)
             st = result_keep_picture(out, &from.sketch, err);
         if (st == ASSAY_OK && keep == KEEP_ROWS)
             st = result_keep_rows(out, &from.sketch, err);

@@ -23,6 +23,26 @@ enum assay_status record_verdict(const struct run_result *from,
 /* What a judged result keeps for its report: result->rows, result->picture. */
 enum record_keep { KEEP_NOTHING, KEEP_ROWS, KEEP_PICTURE };
 
+/* Results whose recorded verdict is not what their rows say by the limits of
+ * their run. An empty one is { 0 }. */
+struct record_doubts {
+    size_t n;
+    const struct run_result *first;
+    enum verdict judged; /* what the rows of the first say */
+};
+void record_doubt(struct record_doubts *doubts, const struct run_result *from,
+                  enum verdict judged);
+/* Says so on stderr, in one sentence; nothing where there are none. */
+void record_say_doubts(const char *verb, const struct run_file *run,
+                       const struct record_doubts *doubts);
+
+/* A result that was read with its rows, judged anew if it has some, by the
+ * limits of a kernel of that name. result_free *out, also after a failure. */
+enum assay_status record_judge_read(const struct run_result *from,
+                                    const struct limits *limits,
+                                    const char *kernel, struct result *out,
+                                    struct assay_error *err);
+
 /* Result i of a record, judged anew if it has rows; the verdict of what did
  * not run stays. Known failures are those of the record where quarantine is
  * NULL. result_free *out, also after a failure. */

@@ -26,11 +26,11 @@ static void gate_key(struct csv *csv, const char *name, const char *what)
 static void distance_keys(struct csv *csv, const char *name)
 {
     char key[80];
-#define DISTANCE_FIGURE(of, member)               \
+#define DISTANCE_FIGURE(of, member, about)        \
     snprintf(key, sizeof key, "%s_%s", name, of); \
     csv_text(csv, key);
-#define DISTANCE_COUNT(of, member) DISTANCE_FIGURE(of, member)
-#define DISTANCE_PLACE(of, member) DISTANCE_FIGURE(of, member)
+#define DISTANCE_COUNT(of, member, about) DISTANCE_FIGURE(of, member, about)
+#define DISTANCE_PLACE(of, member, about) DISTANCE_FIGURE(of, member, about)
 #include "golden/distance_figure.def"
 }
 
@@ -114,10 +114,12 @@ static void distance(struct csv *csv, bool there,
                      const struct assay_distance *d)
 {
     static const struct assay_place nowhere = { -1, -1, -1, -1 };
-#define DISTANCE_FIGURE(of, member) csv_number(csv, there ? d->member : NAN);
-#define DISTANCE_COUNT(of, member) \
+#define DISTANCE_FIGURE(of, member, about) \
+    csv_number(csv, there ? d->member : NAN);
+#define DISTANCE_COUNT(of, member, about) \
     csv_number(csv, there ? (double)d->member : NAN);
-#define DISTANCE_PLACE(of, member) place(csv, there ? &d->member : &nowhere);
+#define DISTANCE_PLACE(of, member, about) \
+    place(csv, there ? &d->member : &nowhere);
 #include "golden/distance_figure.def"
 }
 

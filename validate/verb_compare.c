@@ -82,8 +82,9 @@ static const struct argp argp = {
     "side: results that are bit-identical, that have the same cosine, MAE and "
     "largest LSE error of the build distance though other bits, and that "
     "changed; verdicts that changed; the largest relative changes; seconds. "
-    "Verdicts are those of the runs: `assay judge` says what they would be "
-    "under other limits.\v"
+    "Verdicts of both are what their rows say by the limits of B's run, "
+    "whatever A was judged by; a record that says something else than its own "
+    "limits give is told.\v"
     "Exit status 0: nothing got worse; 1: a verdict got worse, what ran in A "
     "is missing in B, or what B alone has does not pass; 2: usage or a bad "
     "file.\n\n"
@@ -109,6 +110,7 @@ static enum assay_status compare(const struct options *o, int *code,
         (st = compare_runs(a, b, &o->compare, &c, err)) == ASSAY_OK) {
         record_say_unfinished("compare", a);
         record_say_unfinished("compare", b);
+        compare_tell_recorded(&c);
         st = temp_file_print(o->out, compare_print, &report, err);
     }
     if (st == ASSAY_OK && !o->compare.ignore_kernel && compared_nothing(&c))

@@ -95,6 +95,7 @@ struct judging_run {
     struct record_list list;
     struct result *results;
     size_t count;
+    bool other_limits; /* than those of the run */
 };
 
 static enum assay_status judge_all(struct judging_run *j,
@@ -115,6 +116,15 @@ static enum assay_status judge_all(struct judging_run *j,
         j->count++;
     }
     return st;
+}
+
+/* Under other limits another verdict is what was asked for. */
+static void tell_recorded(const struct judging_run *j)
+{
+    struct record_doubts doubts = { 0 };
+    for (size_t i = 0; !j->other_limits && i < j->count; i++)
+        record_doubt(&doubts, &j->list.results[i], j->results[i].verdict);
+    record_say_doubts("judge", j->run, &doubts);
 }
 
 /* Formats that are written while kernels run are written here at the end. */
@@ -164,6 +174,7 @@ static enum assay_status judge_run(struct judging_run *j, int *code,
     struct record_list *const lists[] = { &j->list };
     const char *const inputs[] = { o->file, o->limits.path, o->quarantine };
     enum assay_status st;
+    j->other_limits = limits_asked(&o->limits);
     if ((st = temp_file_check_inputs(o->out, inputs, 3, err)) != ASSAY_OK ||
         (st = run_file_open(o->file, &j->run, err)) != ASSAY_OK ||
         (st = limits_load_run(&o->limits, run_file_facts(j->run), o->file,
@@ -175,6 +186,7 @@ static enum assay_status judge_run(struct judging_run *j, int *code,
         (st = judge_all(j, err)) != ASSAY_OK)
         return st;
     record_say_unfinished("judge", j->run);
+    tell_recorded(j);
     return write_report(j, code, err);
 }
 

@@ -85,15 +85,17 @@ ASSAY_API double assay_row_cosine(const struct assay_row *row);
 
 struct assay_distance {
     double cosine, worst_row_cosine, mae, max_error, rel_l2, norm_ratio;
-    double lse_max, lse_mean; /* nats */
+    double lse_max, lse_mean; /* of |a - b|, nats */
     int64_t nonfinite_a, nonfinite_b, mismatched;
     int64_t lse_mismatched; /* rows whose LSE classes differ */
     struct assay_place worst_row, max_at, lse_at;
     double max_a, max_b; /* the two values at max_at */
 };
 
-/* The summary of rows and LSE over heads h0 .. h1 - 1 of all batches.
- * lse_a or lse_b NULL: the LSE figures are NaN. */
+/* The summary of rows and LSE over heads h0 .. h1 - 1 of all batches. mae is
+ * over all elements, with the zeros of rows that see no key; lse_mean over the
+ * rows that see a key: those where both LSE are -inf are left out, and without
+ * others it is 0. lse_a or lse_b NULL: the LSE figures are NaN. */
 ASSAY_API void assay_distance(const struct assay_problem *p,
                               const struct assay_row *rows, const double *lse_a,
                               const double *lse_b, int64_t h0, int64_t h1,
