@@ -367,7 +367,7 @@ static bool is_as_it_was(const struct verify *v, bool say)
         if (!then || strcmp(then, facts[i].now) != 0) {
             if (say)
                 term_printf(stdout, "%s was %s, is %s\n", facts[i].key,
-                       then ? then : "not said", facts[i].now);
+                            then ? then : "not said", facts[i].now);
             same = false;
         }
         free(then);
