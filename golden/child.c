@@ -141,6 +141,7 @@ void child_wait(struct child *c, const atomic_bool *done, double deadline)
         if (seconds() >= deadline) {
             kill_child(c);
             c->timed_out = true;
+            c->limit = deadline - c->start;
             return;
         }
         struct pollfd said = { c->output, POLLIN, 0 };
@@ -153,7 +154,7 @@ void child_wait(struct child *c, const atomic_bool *done, double deadline)
 
 void child_finish(struct child *c, struct child_outcome *out)
 {
-    *out = (struct child_outcome){ .most = c->most };
+    *out = (struct child_outcome){ .most = c->most, .limit = c->limit };
     if (!c->ended && !c->timed_out)
         kill_child(c);
     if (c->ended)
@@ -208,7 +209,8 @@ void child_describe(const struct child_outcome *o, char *text, size_t size)
                      strsignal(o->code));
         break;
     case CHILD_TIMED_OUT:
-        n = snprintf(text, size, "still running after %.1f s", o->seconds);
+        n = snprintf(text, size, "still running after %.*f s",
+                     o->limit < 0.1 ? 3 : 1, o->limit);
         break;
     }
     if (n > 0 && (size_t)n < size && o->output[0])

@@ -22,6 +22,7 @@ struct child_outcome {
     enum child_end end;
     int code; /* of exit or signal */
     double seconds;
+    double limit;   /* seconds after which it timed out, as it was told */
     int left;       /* processes that it left running, if it ended by itself */
     size_t most;    /* bytes of memory that it held at once; the same */
     size_t printed; /* bytes, on stdout and stderr */
@@ -47,7 +48,7 @@ struct child {
     struct tail tail; /* of what it printed */
     size_t most;      /* memory held, in bytes */
     bool ended, timed_out;
-    double start;
+    double start, limit;
     struct kin before; /* children of this process that are none of its */
 };
 

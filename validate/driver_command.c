@@ -109,6 +109,7 @@ static enum assay_status run_exec(struct command *c, const struct driver_run *r,
         return st;
     guard(c, p->pid);
     const double until = seconds() + r->timeout_s;
+    p->limit = r->timeout_s;
     while (program_listen(p, until) && seconds() < until)
         ;
     program_stop(p, &end);

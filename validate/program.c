@@ -130,7 +130,8 @@ static int count_left(const struct program *p)
 
 void program_stop(struct program *p, struct child_outcome *out)
 {
-    *out = (struct child_outcome){ .seconds = seconds() - p->start };
+    *out = (struct child_outcome){ .seconds = seconds() - p->start,
+                                   .limit = p->limit };
     if (p->ended)
         p->left = count_left(p);
     kill(-p->pid, SIGKILL);

@@ -22,7 +22,7 @@ struct program {
     void (*hear)(void *context, const char *bytes, size_t n);
     void *context;
     struct kin before;
-    double start;
+    double start, limit; /* seconds; how long it may take, for who asks */
     bool ended; /* by itself, with this status */
     int status;
     int left; /* processes that it left running */

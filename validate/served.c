@@ -110,7 +110,9 @@ static void ask(struct served *s, const char *text, double until,
     s->answered = false;
     const bool told = tell(&s->program, text);
     const double soon = seconds() + PATIENCE_S;
-    listen_until(s, told || until < soon ? until : soon);
+    const double end = told || until < soon ? until : soon;
+    s->program.limit = end - s->program.start;
+    listen_until(s, end);
     s->answer = NULL;
     if (s->answered)
         return;
