@@ -368,6 +368,80 @@ START_TEST(scales_are_named)
 }
 END_TEST
 
+/* A scale that nobody has a name for is found from the LSE. */
+START_TEST(other_scales_are_found)
+{
+    static const struct {
+        double times;
+        enum cause cause;
+        const char *text;
+    } kernels[] = {
+        { 0.5, CAUSE_SCALE_WIDTH, "1/sqrt(256)" },
+        { 0.72, CAUSE_SCALE_OTHER, "times the right one: use the" },
+        { 1.1, CAUSE_SCALE_OTHER, "times the right one: use the" },
+        { 3, CAUSE_SCALE_OTHER, "times the right one: use the" },
+    };
+    /* where the scale is in Q's codes it is found within what these are off */
+    const double within = _i % WARDS < 4 ? 1e-3 : 0.03;
+    struct patient a;
+    const int k = _i / WARDS;
+    ward_new(&a, _i % WARDS);
+    kernel_lse(&a, kernels[k].times * a.p.softmax_scale, a.c);
+    struct diagnosis d = expect(&a, kernels[k].cause, kernels[k].text);
+    if (kernels[k].cause == CAUSE_SCALE_OTHER) {
+        const double found = atof(d.name + strlen("softmax scale is "));
+        ck_assert_double_eq_tol(found / kernels[k].times, 1, within);
+    }
+    patient_free(&a);
+}
+END_TEST
+
+/* The K mean's part has the wrong scale as well. */
+START_TEST(other_scale_of_the_k_mean_too)
+{
+    struct patient a;
+    ward_new(&a, 3);
+    kernel_lse(&a, 0.72 * a.p.softmax_scale, a.c);
+    for (int64_t r = 0; r < a.rows; r++)
+        a.c[r] -= 0.28 * shift(&a, r);
+    expect(&a, CAUSE_SCALE_OTHER, "softmax scale is 0.72 times the right one");
+    patient_free(&a);
+}
+END_TEST
+
+/* Rows that a scale of their own explains each do not share one. */
+START_TEST(no_one_scale_is_claimed)
+{
+    struct patient a;
+    double *two;
+    ward_new(&a, _i);
+    two = must_alloc((size_t)a.rows, sizeof *two);
+    kernel_lse(&a, 0.6 * a.p.softmax_scale, a.c);
+    kernel_lse(&a, 1.7 * a.p.softmax_scale, two);
+    for (int64_t r = 0; r < a.rows; r += 2)
+        a.c[r] = two[r];
+    expect(&a, CAUSE_UNEXPLAINED, "");
+    free(two);
+    patient_free(&a);
+}
+END_TEST
+
+/* Of width 128 what is sqrt(128) times too much or too little has a name. */
+START_TEST(scales_of_width_128_are_named)
+{
+    static const struct assay_problem p = { 1,   2,  1,
+                                            64,  96, 128,
+                                            128, 0,  0.08838834764831845 };
+    struct patient a;
+    patient_new(&a, p, assay_recipe_find(_i ? "fp8" : "bf16"), "normal");
+    kernel_lse(&a, 1, a.c);
+    expect(&a, CAUSE_SCALE_MISSING, "softmax scale missing");
+    kernel_lse(&a, 1. / 128, a.c);
+    expect(&a, CAUSE_SCALE_TWICE, "applied twice");
+    patient_free(&a);
+}
+END_TEST
+
 /* 1/d is 1/64 there, the scale twice; here it is another. */
 START_TEST(squared_scale_is_named)
 {
@@ -804,6 +878,10 @@ int main(void)
     tcase_add_loop_test(t, formulas_are_named, 0, N_PLANTS * WARDS);
     tcase_add_test(t, figures_are_right);
     tcase_add_loop_test(t, scales_are_named, 0, 7 * WARDS);
+    tcase_add_loop_test(t, other_scales_are_found, 0, 4 * WARDS);
+    tcase_add_test(t, other_scale_of_the_k_mean_too);
+    tcase_add_loop_test(t, no_one_scale_is_claimed, 0, WARDS);
+    tcase_add_loop_test(t, scales_of_width_128_are_named, 0, 2);
     tcase_add_test(t, squared_scale_is_named);
     tcase_add_test(t, scale_of_the_k_mean_too);
     tcase_add_loop_test(t, exact_scores_are_named, 0, 4);

@@ -182,6 +182,27 @@ START_TEST(rows_without_keys_hide_nothing)
 }
 END_TEST
 
+/* An infinite jitter lets anything pass: it is told, once. */
+START_TEST(rows_without_bound_are_told)
+{
+    ck_assert_int_eq(judged(NULL), ASSAY_OK);
+    ck_assert_str_eq(result.notes, "");
+    for (int i = 0; i < 3; i++)
+        sketch.jitter_o[ROWS + i] = INFINITY;
+    ck_assert_int_eq(judged(NULL), ASSAY_OK);
+    ck_assert_str_eq(result.notes,
+                     "3 of 128 rows of O cannot be judged: legal kernels "
+                     "differ without bound there");
+    sketch.jitter_lse[5] = INFINITY;
+    sketch.ce[ROWS].nonfinite_b = 1; /* by its class, which is told */
+    ck_assert_int_eq(judged(NULL), ASSAY_OK);
+    ck_assert_msg(strstr(result.notes,
+                         "; 2 of 128 rows of O and 1 of 128 rows of LSE cannot "
+                         "be judged: legal kernels differ without bound there"),
+                  "%s", result.notes);
+}
+END_TEST
+
 START_TEST(an_element_beyond_its_bound_fails)
 {
     sketch.beyond[ROWS + 7].bound_part = 1;
@@ -523,6 +544,7 @@ int main(void)
     tcase_add_test(tests, lse_off_both_ways_fails_as_a_whole);
     tcase_add_test(tests, lse_off_one_way_fails_by_its_mean);
     tcase_add_loop_test(tests, rows_without_keys_hide_nothing, 0, 4);
+    tcase_add_test(tests, rows_without_bound_are_told);
     tcase_add_test(tests, a_single_row_may_be_what_a_row_may_be);
     tcase_add_test(tests, an_element_beyond_its_bound_fails);
     tcase_add_test(tests, a_norm_that_is_noise_has_no_gain);

@@ -8,6 +8,7 @@
 
 #include "assay/memory.h"
 #include "golden/child.h"
+#include "golden/text.h"
 #include "validate/delivered.h"
 
 static size_t tensor_bytes(const struct assay_payload *payload)
@@ -300,6 +301,25 @@ static void check_edges(const struct buffers *b, struct candidate *out)
         }
         for (size_t j = 0; was && j < f->bytes; j++)
             out->input_bytes += at[f->head + j] != was[j];
+    }
+}
+
+void buffers_tell_changed(const struct buffers *b, char *text, size_t size)
+{
+    for (int i = 0; i < BUFFERS; i++) {
+        const struct buffer *f = &b->list[i];
+        const unsigned char *is = b->image + f->offset + f->head,
+                            *was = f->content;
+        size_t j = 0;
+        while (was && j < f->bytes && is[j] == was[j])
+            j++;
+        if (!was || j == f->bytes)
+            continue;
+        text_append(text, size,
+                    "%s%s was changed, first in byte %zu of %zu: was 0x%02x, "
+                    "is 0x%02x",
+                    text[0] ? "; " : "", buffer_name((enum buffer_id)i), j,
+                    f->bytes, was[j], is[j]);
     }
 }
 

@@ -74,6 +74,10 @@ struct buffers {
         *lse_shift; /* put back into the LSE of packed inputs; or NULL */
 };
 
+/* Appends which inputs a kernel changed, and the first byte of each; nothing
+ * where none was. */
+void buffers_tell_changed(const struct buffers *b, char *text, size_t size);
+
 /* Sizes from case, recipe, input and what the kernel does; makes the shared
  * image, guards and poison filled in: in `file`, which gets its size, or, where
  * that is -1, in memory for children to come. */

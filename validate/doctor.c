@@ -14,6 +14,7 @@
 #include "assay/memory.h"
 #include "golden/term.h"
 #include "validate/doctor_predict.h"
+#include "validate/doctor_scale.h"
 #include "validate/judge.h"
 
 static const struct cause_row causes[] = {
@@ -191,7 +192,7 @@ static void fit_head(struct looking *l, int64_t from, int64_t to)
 
 static struct doctor_fit fit_constants(struct looking *l)
 {
-    struct doctor_fit fit = { NAN, NAN, NAN };
+    struct doctor_fit fit = { NAN, NAN, NAN, NAN, NAN };
     double ce = 0, ee = 0;
     for (int64_t from = 0, to; from < l->n; from = to) {
         const struct assay_place at = l->rows[from].at;
@@ -207,7 +208,8 @@ static struct doctor_fit fit_constants(struct looking *l)
         ee += l->rows[n].e * l->rows[n].e;
     }
     if (l->n >= DOCTOR_ROWS_LEAST)
-        fit = (struct doctor_fit){ median(l->n, l->work), ce / ee, NAN };
+        fit = (struct doctor_fit){ median(l->n, l->work), ce / ee, NAN, NAN,
+                                   NAN };
     if (l->least >= DOCTOR_ROWS_LEAST)
         fit.head_offset = 0;
     return fit;
@@ -259,6 +261,42 @@ static void score_row(struct looking *l, struct doctor_row *f,
     f->noise = fabs(f->l - f->all);
 }
 
+/* How many rows a scale is found from: fewer where there are many keys. */
+static int64_t scale_rows(const struct looking *l)
+{
+    const int64_t all = (INT64_C(1) << 20) / l->p->nk,
+                  n = all < DOCTOR_SCALE_ROWS ? all : DOCTOR_SCALE_ROWS,
+                  most = n > DOCTOR_ROWS_LEAST ? n : DOCTOR_ROWS_LEAST;
+    return l->n < most ? l->n : most;
+}
+
+/* Another softmax scale, from some of the rows. */
+static enum assay_status fit_scale(struct looking *l, struct doctor_fit *fit,
+                                   struct assay_error *err)
+{
+    const int64_t nk = l->p->nk, n = scale_rows(l);
+    struct doctor_scale_row rows[DOCTOR_SCALE_ROWS];
+    double *s;
+    if (n < DOCTOR_ROWS_LEAST)
+        return ASSAY_OK;
+    enum assay_status st =
+        assay_alloc("scores of some rows", n * nk, sizeof *s, &s, err);
+    if (st != ASSAY_OK)
+        return st;
+    for (int64_t i = 0; i < n; i++) {
+        struct doctor_row *f = &l->rows[i * (l->n - 1) / (n - 1)];
+        score_row(l, f, &l->scores);
+        memcpy(s + i * nk, l->scores.s, (size_t)nk * sizeof *s);
+        rows[i] = (struct doctor_scale_row){ s + i * nk, f->keys,
+                                             f->c - f->shift, f->shift };
+    }
+    fit->scale = doctor_scale_find(rows, n, 0, l->work);
+    if (l->in->payloads->lse_shift)
+        fit->scale_shift = doctor_scale_find(rows, n, 1, l->work);
+    assay_free(s);
+    return ASSAY_OK;
+}
+
 /* ---- which hypothesis ---- */
 
 static double rms(double sum, int64_t n)
@@ -292,6 +330,31 @@ static double leaves(struct looking *l, int i)
     return rms(left, said);
 }
 
+/* A scale that was found goes before a named one that is further from it than
+ * this and leaves more than so many times as much; of those found the roundest
+ * that is as good. */
+static const double NAMED_NEAR = 0.01, NAMED_GOOD = 1.5, ROUND_GOOD = 1.2;
+
+static int nearer_scale(const struct looking *l, const double *left, int i)
+{
+    const double scale = doctor_scale_of(l->in, &l->hypotheses[i]);
+    double best = INFINITY, found = NAN;
+    for (int k = 0; !isnan(scale) && k < l->n_hypotheses; k++)
+        if (l->hypotheses[k].cause == CAUSE_SCALE_OTHER && left[k] < best) {
+            best = left[k];
+            found = l->hypotheses[k].v;
+        }
+    if (isnan(found) || (l->hypotheses[i].cause != CAUSE_SCALE_OTHER &&
+                         (fabs(scale / found - 1) <= NAMED_NEAR ||
+                          left[i] <= NAMED_GOOD * best + BINARY32)))
+        return i;
+    for (int k = 0; k < l->n_hypotheses; k++)
+        if (l->hypotheses[k].cause == CAUSE_SCALE_OTHER &&
+            left[k] <= ROUND_GOOD * best + BINARY32)
+            return k;
+    return i;
+}
+
 /* The hypothesis to tell; -1 for none. */
 static int choose(struct looking *l, struct diagnosis *out)
 {
@@ -307,8 +370,9 @@ static int choose(struct looking *l, struct diagnosis *out)
     out->was = out->left = rms(was, l->n);
     for (int i = 0; isfinite(best) && i < l->n_hypotheses; i++)
         if (left[i] <= AS_GOOD * best + BINARY32 * (1 + rms(e, l->n))) {
-            out->left = left[i];
-            return i;
+            const int told = nearer_scale(l, left, i);
+            out->left = left[told];
+            return told;
         }
     return -1;
 }
@@ -395,9 +459,11 @@ static enum assay_status scores_new(struct looking *l, struct assay_error *err)
 
 static enum assay_status guess_all(struct looking *l, struct assay_error *err)
 {
-    const struct doctor_fit fit = fit_constants(l);
+    struct doctor_fit fit = fit_constants(l);
     const bool scores = doctor_has_scores(l->in);
     enum assay_status st = scores ? scores_new(l, err) : ASSAY_OK;
+    if (st == ASSAY_OK && scores)
+        st = fit_scale(l, &fit, err);
     l->n_hypotheses = doctor_hypotheses(l->in, &fit, l->hypotheses);
     if (st == ASSAY_OK)
         st = assay_alloc("guesses", l->n_hypotheses * l->n, sizeof *l->guesses,

@@ -13,6 +13,9 @@
 #include "validate/dot.h"
 #include "validate/rescale.h"
 
+/* Scales nearer to the right one than this are it. */
+static const double OTHER_SCALE = 1e-3;
+
 enum kind {
     KIND_CLASS,
     KIND_LSE,
@@ -70,6 +73,13 @@ int64_t doctor_transposed(const struct assay_problem *p, int64_t r)
 {
     const int64_t n = p->hq * p->nq, at = r % n;
     return r - at + at % p->hq * p->nq + at / p->hq;
+}
+
+double doctor_scale_of(const struct doctor_input *in,
+                       const struct hypothesis *h)
+{
+    return kinds[h->cause] == KIND_SCALED ? formula(h->cause, in->p, NULL, h->v)
+                                          : (double)NAN;
 }
 
 bool doctor_has_scores(const struct doctor_input *in)
@@ -152,6 +162,21 @@ static void add_numbers(struct list *list, enum cause cause,
         add(list, cause, (double)from[i], "%lld", (long long)from[i]);
 }
 
+/* As it was found, and the round number beside it, which is likelier to have
+ * been meant: Q's codes follow the least change of a scale. */
+static void add_scale(struct list *list, double scale)
+{
+    const double digits[] = { 100, 1000 };
+    if (!(fabs(scale - 1) >= OTHER_SCALE))
+        return;
+    for (size_t i = 0; i < 2; i++) {
+        const double unit = pow(10, floor(log10(scale)) + 1) / digits[i],
+                     round = rint(scale / unit) * unit;
+        add(list, CAUSE_SCALE_OTHER, round, "%.4g", round);
+    }
+    add(list, CAUSE_SCALE_OTHER, scale, "%.4g", scale);
+}
+
 /* The numbers that are tried in a cause's formula. */
 static void add_variants(struct list *list, enum cause cause,
                          const struct doctor_input *in,
@@ -169,6 +194,10 @@ static void add_variants(struct list *list, enum cause cause,
     case CAUSE_OFFSET_NAMED: add_offsets(list, in->p); break;
     case CAUSE_SCALE_WIDTH:
         add_numbers(list, cause, widths, sizeof widths / sizeof *widths);
+        break;
+    case CAUSE_SCALE_OTHER:
+        add_scale(list, fit->scale);
+        add_scale(list, fit->scale_shift);
         break;
     case CAUSE_TILE_LESS:
         add_numbers(list, cause, tiles, sizeof tiles / sizeof *tiles);
@@ -311,9 +340,6 @@ bool doctor_score_folded(const struct doctor_input *in, double scale,
 
 /* How many times E - X other codes of Q may move an LSE. */
 static const double FOLD_FAR = 4;
-
-/* Scales nearer to the right one than this are it. */
-static const double OTHER_SCALE = 1e-3;
 
 /* Rounding P does to a sum of other scores about what it does to these. What
  * other codes of Q do is no more than a few times what quantizing did, so they

@@ -39,7 +39,7 @@ struct guess {
     double value, slack;
 };
 
-enum { DOCTOR_HYPOTHESES = 192 };
+enum { DOCTOR_HYPOTHESES = 256 };
 
 /* A row's scores in nats, of all keys, and what they are made of: where its Q
  * begins, the values of K's codes from its key 0 on; memory for nk doubles and
@@ -55,6 +55,7 @@ struct doctor_scores {
 /* Constants found from C; NAN: too few rows. */
 struct doctor_fit {
     double offset, factor, head_offset;
+    double scale, scale_shift; /* of scores; of them and the K mean's part */
 };
 
 /* Whether there are codes to make scores from. */
@@ -64,6 +65,11 @@ bool doctor_has_scores(const struct doctor_input *in);
  * most DOCTOR_HYPOTHESES; their number. */
 int doctor_hypotheses(const struct doctor_input *in,
                       const struct doctor_fit *fit, struct hypothesis *out);
+
+/* How many times the right softmax scale a hypothesis is; NAN: it is not of
+ * the scale. */
+double doctor_scale_of(const struct doctor_input *in,
+                       const struct hypothesis *h);
 
 /* Whether the softmax scale changes Q's codes in a way that can be done again:
  * it is folded into a Q of blocks, whose input is known; or the kernel rounds

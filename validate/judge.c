@@ -288,6 +288,31 @@ static void tell_blind(const struct sketch *s, struct result *out)
                     out->notes[0] ? "; " : "", blind, rows);
 }
 
+/* Of rows that other kernels may be off by any amount in nothing is judged: a
+ * pass is none of theirs. Those whose answer is not finite are told above. */
+static void tell_boundless(const struct sketch *s, struct result *out)
+{
+    static const char what[] = "cannot be judged: legal kernels differ without "
+                               "bound there";
+    const int64_t rows = assay_problem_rows(&s->problem);
+    int64_t o = 0, lse = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        o += s->ce[r].nonfinite_b == 0 && isinf(s->jitter_o[r]);
+        lse += isfinite(s->lse_e[r]) && isinf(s->jitter_lse[r]);
+    }
+    if (o + lse == 0 || strstr(out->notes, what))
+        return;
+    text_append(out->notes, sizeof out->notes, "%s", out->notes[0] ? "; " : "");
+    if (o > 0)
+        text_append(out->notes, sizeof out->notes,
+                    "%" PRId64 " of %" PRId64 " rows of O%s", o, rows,
+                    lse > 0 ? " and " : "");
+    if (lse > 0)
+        text_append(out->notes, sizeof out->notes,
+                    "%" PRId64 " of %" PRId64 " rows of LSE", lse, rows);
+    text_append(out->notes, sizeof out->notes, " %s", what);
+}
+
 static void no_distance(struct assay_distance *d)
 {
     static const struct assay_place nowhere = { -1, -1, -1, -1 };
@@ -346,6 +371,7 @@ enum assay_status judge_sketch(const struct sketch *s,
     suspect_form(out);
     tell_unknown(s, out);
     tell_blind(s, out);
+    tell_boundless(s, out);
     return j.st == ASSAY_OK && j.below.any ? gate_below_bar(&j, out, err)
                                            : j.st;
 }

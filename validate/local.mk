@@ -17,7 +17,8 @@ validate_libvalidate_la_SOURCES = \
 	validate/device_list.c validate/device_list.h \
 	validate/device_peak.def validate/doctor.c validate/doctor.def \
 	validate/doctor.h validate/doctor_offset.def \
-	validate/doctor_predict.c validate/doctor_predict.h validate/dot.h \
+	validate/doctor_predict.c validate/doctor_predict.h \
+	validate/doctor_scale.c validate/doctor_scale.h validate/dot.h \
 	validate/driver.c validate/driver.def validate/driver.h \
 	validate/driver_module.c validate/driver_outputs.c \
 	validate/edit.c validate/edit.h \

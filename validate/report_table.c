@@ -158,23 +158,40 @@ bool report_results(const struct report *r, const struct sheet_to *to)
 
 /* ---- the worst of each figure over a recipe's results that ran ---- */
 
-static void worsen(struct assay_distance *worst, const struct assay_distance *d,
+/* NaN is none so far. What is not finite would hide all others. */
+static void higher(double *worst, double x)
+{
+    if (isfinite(x) && !(*worst >= x))
+        *worst = x;
+}
+
+static void lower(double *worst, double x)
+{
+    if (isfinite(x) && !(*worst <= x))
+        *worst = x;
+}
+
+/* Whether all of the figures are finite. */
+static bool worsen(struct assay_distance *worst, const struct assay_distance *d,
                    bool lse)
 {
-    worst->cosine = -assay_worst(-worst->cosine, -d->cosine);
-    worst->worst_row_cosine =
-        -assay_worst(-worst->worst_row_cosine, -d->worst_row_cosine);
-    worst->mae = assay_worst(worst->mae, d->mae);
-    worst->max_error = assay_worst(worst->max_error, d->max_error);
-    worst->rel_l2 = assay_worst(worst->rel_l2, d->rel_l2);
+    lower(&worst->cosine, d->cosine);
+    lower(&worst->worst_row_cosine, d->worst_row_cosine);
+    higher(&worst->mae, d->mae);
+    higher(&worst->max_error, d->max_error);
+    higher(&worst->rel_l2, d->rel_l2);
     if (lse)
-        worst->lse_max = assay_worst(worst->lse_max, d->lse_max);
+        higher(&worst->lse_max, d->lse_max);
+    return isfinite(d->cosine) && isfinite(d->worst_row_cosine) &&
+           isfinite(d->mae) && isfinite(d->max_error) && isfinite(d->rel_l2) &&
+           (!lse || isfinite(d->lse_max));
 }
 
 struct summary {
     const char *recipe;
     size_t ran, passed, judged, with_lse, recipe_lse, with_exact;
     struct assay_distance distances[3]; /* build, recipe, total */
+    size_t not_finite[3];               /* results with a figure that is not */
 };
 
 static struct summary summarise(const struct report *r,
@@ -182,8 +199,12 @@ static struct summary summarise(const struct report *r,
 {
     struct summary sum = { .recipe = recipe->name };
     for (int d = 0; d < 3; d++)
-        sum.distances[d] =
-            (struct assay_distance){ .cosine = 1, .worst_row_cosine = 1 };
+        sum.distances[d] = (struct assay_distance){ .cosine = NAN,
+                                                    .worst_row_cosine = NAN,
+                                                    .mae = NAN,
+                                                    .max_error = NAN,
+                                                    .rel_l2 = NAN,
+                                                    .lse_max = NAN };
     for (size_t i = 0; i < r->count; i++) {
         const struct result *one = &r->results[i];
         if (one->recipe->id != recipe->id)
@@ -194,14 +215,16 @@ static struct summary summarise(const struct report *r,
             continue;
         sum.judged++;
         sum.with_lse += !one->no_lse;
-        worsen(&sum.distances[0], &one->build, !one->no_lse);
+        sum.not_finite[0] +=
+            !worsen(&sum.distances[0], &one->build, !one->no_lse);
         if (one->lacks & SKETCH_LACKS_EXACT)
             continue;
         sum.with_exact++;
         sum.recipe_lse += !(one->lacks & SKETCH_LACKS_LSE);
-        worsen(&sum.distances[1], &one->recipe_distance,
-               !(one->lacks & SKETCH_LACKS_LSE));
-        worsen(&sum.distances[2], &one->total, !one->no_lse);
+        sum.not_finite[1] += !worsen(&sum.distances[1], &one->recipe_distance,
+                                     !(one->lacks & SKETCH_LACKS_LSE));
+        sum.not_finite[2] +=
+            !worsen(&sum.distances[2], &one->total, !one->no_lse);
     }
     return sum;
 }
@@ -221,6 +244,7 @@ static void summary_rows(struct sheet *s, const struct summary *sum)
         sheet_cell(s, "%s", names[d]);
         figure_cells(s, &sum->distances[d],
                      d == 1 ? sum->recipe_lse > 0 : sum->with_lse > 0);
+        sheet_cell(s, "%zu", sum->not_finite[d]);
     }
 }
 
@@ -237,6 +261,7 @@ bool report_worst(const struct report *r, const struct sheet_to *to)
         { "MAX ERROR", COLUMN_EXTRA | COLUMN_NUMBER },
         { "REL L2", COLUMN_EXTRA | COLUMN_NUMBER },
         { "LSE NATS", COLUMN_NUMBER },
+        { "NOT FINITE", COLUMN_NUMBER }, /* results left out of a figure */
     };
     struct sheet s;
     bool any = false;
@@ -264,7 +289,9 @@ const char *const *report_legend(size_t *n)
         "build: kernel - emulated; recipe: emulated - exact; total: kernel - "
         "exact",
         "USED: worst part of what the gates allow; WORST ROW: cosine; LSE "
-        "NATS: largest"
+        "NATS: largest",
+        "NOT FINITE: results that are left out of a worst figure, which is not "
+        "finite"
     };
     *n = sizeof lines / sizeof *lines;
     return lines;

@@ -274,6 +274,8 @@ static enum assay_status collect(const struct run_request *r,
         out->guard_bytes += o->workspace_bytes;
         out->workspace = o->workspace;
         out->traffic = o->traffic;
+        if (out->input_bytes > 0)
+            buffers_tell_changed(b, result->notes, sizeof result->notes);
     }
     return st;
 }
