@@ -20,7 +20,7 @@ static const struct argp_option keys[] = {
     { "case", KEY_CASE, "LIST", 0, "only these cases, names and globs", 0 },
     { "recipe", KEY_RECIPE, "LIST", 0,
       "what these recipes in the file are, names and globs, and their "
-      "quantizers; as JSON a file for --recipe-file",
+      "quantizers; as JSON a recipe file",
       0 },
     { 0 },
 };
