@@ -65,6 +65,11 @@ const struct assay_audit_operand *audit_operand_of(const struct assay_audit *x,
 
 /* ---- ranks ---- */
 
+bool audit_has_rows(const struct audit_case *c)
+{
+    return c->problem.b > 0 && c->problem.nq > 0 && c->problem.nk > 0;
+}
+
 static int by_badness(const void *a, const void *b)
 {
     const double x = ((const struct audit_place *)a)->badness,
@@ -99,7 +104,8 @@ struct audit_ranked audit_rank(const struct audit_report *report,
     for (size_t c = 0; c < report->n_cases; c++)
         for (size_t r = 0; r < report->cases[c].n; r++) {
             const struct audit_result *one = &report->cases[c].results[r];
-            if (one->recipe == recipe && one->transport == transport)
+            if (one->recipe == recipe && one->transport == transport &&
+                audit_has_rows(&report->cases[c]))
                 add_heads(&out, &report->cases[c], one, figure);
         }
     qsort(out.places, out.n, sizeof *out.places, by_badness);

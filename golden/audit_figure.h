@@ -36,6 +36,10 @@ struct audit_name audit_recipe_name(const struct assay_recipe *recipe);
 /* A case, with /hN where it has several query heads. */
 struct audit_name audit_head_name(const struct audit_case *c, int64_t head);
 
+/* Whether a case has a row that sees a key, by its sizes: without one there is
+ * nothing that a recipe could lose, and its figures are none. */
+bool audit_has_rows(const struct audit_case *c);
+
 /* One head of one result. */
 struct audit_place {
     const struct audit_case *c;
@@ -44,7 +48,8 @@ struct audit_place {
     double value, badness; /* NaN is the worst */
 };
 
-/* Heads of one recipe behind one transport, by a figure, the worst last; n is
+/* Heads of one recipe behind one transport, by a figure, the worst last, but
+ * none of a case without rows; n is
  * 0 if there are none. NULL places: out of memory. Free with free(). */
 struct audit_ranked {
     struct audit_place *places;

@@ -62,9 +62,12 @@ void audit_table_cases(struct audit_tables *t)
 
 /* ---- each case ---- */
 
+/* NULL where there are no rows to have figures of. */
 static void figure_cells(struct sheet *s, const struct assay_distance *d)
 {
-    for (int i = 0; i < AUDIT_FIGURES; i++)
+    for (int i = 0; i < AUDIT_FIGURES && !d; i++)
+        sheet_cell(s, "%s", i ? "-" : "no rows");
+    for (int i = 0; i < AUDIT_FIGURES && d; i++)
         sheet_number(s, audit_figure_get(i)->format, audit_figure_value(i, d));
 }
 
@@ -90,8 +93,10 @@ void audit_table_results(struct audit_tables *t)
                 continue;
             sheet_cell(&s, "%s", t->report->cases[i].name);
             sheet_cell(&s, "%s", audit_recipe_name(one->recipe).s);
-            figure_cells(&s, &one->figures.distance);
-            sheet_number(&s, "%.2f", one->figures.v_amplification);
+            const bool rows = audit_has_rows(&t->report->cases[i]);
+            figure_cells(&s, rows ? &one->figures.distance : NULL);
+            sheet_number(&s, "%.2f",
+                         rows ? one->figures.v_amplification : (double)NAN);
         }
     end(t, &s);
 }
@@ -135,7 +140,8 @@ static void operand_row(struct audit_tables *t, struct sheet *s,
     for (size_t i = 0; i < t->report->n_cases; i++)
         for (size_t r = 0; r < t->report->cases[i].n; r++) {
             const struct audit_result *one = &t->report->cases[i].results[r];
-            if (one->recipe == recipe && !one->transport)
+            if (one->recipe == recipe && !one->transport &&
+                audit_has_rows(&t->report->cases[i]))
                 add_operand(&sum, audit_operand_of(&one->figures, operand));
         }
     if (sum.n == 0)
@@ -179,7 +185,8 @@ double audit_stage_median(const struct audit_report *report,
     for (size_t i = 0; i < report->n_cases; i++)
         for (size_t r = 0; r < report->cases[i].n; r++) {
             const struct audit_result *one = &report->cases[i].results[r];
-            if (one->recipe != recipe || !one->costs)
+            if (one->recipe != recipe || !one->costs ||
+                !audit_has_rows(&report->cases[i]))
                 continue;
             const struct assay_cost *cost =
                 alone ? &one->costs->only[stage] : &one->costs->all_but[stage];
@@ -267,6 +274,8 @@ static double times_alone(struct audit_tables *t, const struct audit_line *line)
     t->ok &= times != NULL;
     for (size_t i = 0; times && i < t->report->n_cases; i++) {
         const struct audit_case *c = &t->report->cases[i];
+        if (!audit_has_rows(c))
+            continue;
         const struct audit_result *by = result_of(c, line->recipe,
                                                   line->transport),
                                   *alone = result_of(c, line->recipe, NULL);

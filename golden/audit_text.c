@@ -63,10 +63,11 @@ static void csv_figure(struct csv *csv, bool there, double value)
     csv_number(csv, there ? value : NAN);
 }
 
-static void csv_case_figures(struct csv *csv, const struct audit_result *one)
+static void csv_case_figures(struct csv *csv, const struct audit_case *c,
+                             const struct audit_result *one)
 {
     const bool alone = !one->transport;
-    csv_figure(csv, alone, one->figures.v_amplification);
+    csv_figure(csv, alone && audit_has_rows(c), one->figures.v_amplification);
     for (int i = 0; i < AUDIT_OPERANDS; i++) {
         const struct assay_audit_operand *x =
             audit_operand_of(&one->figures, i);
@@ -109,8 +110,9 @@ static void csv_line(struct csv *csv, const struct audit_report *report,
     csv_number(csv, c->n_eff[head]);
     csv_number(csv, (double)c->n_eff_every);
     for (int i = 0; i < AUDIT_FIGURES; i++)
-        csv_number(csv, audit_figure_value(i, &one->heads[head]));
-    csv_case_figures(csv, one);
+        csv_figure(csv, audit_has_rows(c),
+                   audit_figure_value(i, &one->heads[head]));
+    csv_case_figures(csv, c, one);
     if (report->options->stages)
         csv_costs(csv, one->costs);
     csv_end_line(csv);
@@ -200,11 +202,14 @@ static json_t *json_result(const struct audit_case *c,
                                        : json_null());
     json_object_set_new(
         out, "ranks", json_integer(one->transport ? one->transport->ranks : 1));
+    const bool rows = audit_has_rows(c);
     json_object_set_new(out, "distance",
-                        json_distance(&one->figures.distance, true));
+                        rows ? json_distance(&one->figures.distance, true)
+                             : json_null());
     if (!one->transport)
         json_object_set_new(out, "v_amplification",
-                            json_optional(one->figures.v_amplification));
+                            rows ? json_optional(one->figures.v_amplification)
+                                 : json_null());
     for (int i = 0; i < AUDIT_OPERANDS; i++)
         json_object_set_new(
             operands, audit_operand_name(i),
@@ -213,7 +218,8 @@ static json_t *json_result(const struct audit_case *c,
     if (one->costs)
         json_object_set_new(out, "stages", json_costs(one->costs));
     for (int64_t h = 0; h < c->problem.hq; h++)
-        json_array_append_new(heads, json_distance(&one->heads[h], true));
+        json_array_append_new(heads, rows ? json_distance(&one->heads[h], true)
+                                          : json_null());
     json_object_set_new(out, "heads", heads);
     return out;
 }

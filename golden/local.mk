@@ -49,6 +49,7 @@ golden_libgolden_la_SOURCES = \
 	golden/svg.c golden/svg.h golden/tail.c golden/tail.h \
 	golden/temp_file.c golden/temp_file.h \
 	golden/temp_stale.c golden/temp_stale.h \
+	golden/show_recipe.c golden/show_recipe.h \
 	golden/temp_folder.c golden/temp_folder.h golden/tensors.c \
 	golden/tensors.h golden/tensors_form.h golden/tensors_h5.c \
 	golden/tensors_npy.c golden/term.c golden/term.h golden/text.c \

@@ -364,21 +364,49 @@ static json_t *recipe_json(const struct assay_recipe *r)
                      assay_promise_get(r->promise)->name, "about", r->about);
 }
 
-char *recipe_definition(const struct assay_recipe *recipe)
+static bool has_name(const json_t *rows, const char *name)
 {
-    const enum assay_quantizer_id ids[] = { recipe->q, recipe->k, recipe->v };
+    size_t i;
+    json_t *row;
+    json_array_foreach (rows, i, row)
+        if (strcmp(json_string_value(json_object_get(row, "name")), name) == 0)
+            return true;
+    return false;
+}
+
+/* `all`: not those alone that were added. */
+static json_t *definitions(const struct assay_recipe *const list[],
+                           size_t count, bool all)
+{
     json_t *root = json_object(), *recipes = json_array(),
            *quantizers = json_array();
-    for (int i = 0; i < 3; i++) {
-        const struct assay_quantizer *q = assay_quantizer_get(ids[i]);
-        const bool seen =
-            (i > 0 && ids[0] == ids[i]) || (i > 1 && ids[1] == ids[i]);
-        if (assay_quantizer_is_added(q) && !seen)
-            json_array_append_new(quantizers, quantizer_json(q));
+    for (size_t r = 0; r < count; r++) {
+        const enum assay_quantizer_id ids[] = { list[r]->q, list[r]->k,
+                                                list[r]->v };
+        for (int i = 0; i < 3; i++) {
+            const struct assay_quantizer *q = assay_quantizer_get(ids[i]);
+            if ((all || assay_quantizer_is_added(q)) &&
+                !has_name(quantizers, q->name))
+                json_array_append_new(quantizers, quantizer_json(q));
+        }
+        json_array_append_new(recipes, recipe_json(list[r]));
     }
-    json_array_append_new(recipes, recipe_json(recipe));
     json_object_set_new(root, "recipes", recipes);
     json_object_set_new(root, "quantizers", quantizers);
+    return root;
+}
+
+json_t *recipe_definitions(const struct assay_recipe *const recipes[],
+                           size_t count)
+{
+    json_t *root = definitions(recipes, count, true);
+    json_object_set_new(root, "schema", json_string("assay-list/1"));
+    return root;
+}
+
+char *recipe_definition(const struct assay_recipe *recipe)
+{
+    json_t *root = definitions(&recipe, 1, false);
     char *text = json_dumps(root, JSON_COMPACT);
     json_decref(root);
     return text;

@@ -13,6 +13,8 @@
 #ifndef ASSAY_RECIPE_FILE_H
 #define ASSAY_RECIPE_FILE_H
 
+#include <jansson.h>
+
 #include "assay/recipe.h"
 
 /* Reads a file and adds its quantizers and recipes to the tables. `out` gets
@@ -25,6 +27,11 @@ enum assay_status recipe_file_read(const char *path,
 /* The text of such a file with one recipe, and the quantizers that it adds;
  * free(). NULL: out of memory. */
 char *recipe_definition(const struct assay_recipe *recipe);
+
+/* The same of recipes with all their quantizers, those of the program too.
+ * NULL: out of memory. */
+json_t *recipe_definitions(const struct assay_recipe *const recipes[],
+                           size_t count);
 
 /* Reads that back, and adds it. `where` begins the sentence of an error, which
  * is ASSAY_FORMAT: such text comes from golden sets. */

@@ -192,8 +192,9 @@ static void test_case(struct junit *j, const struct result *one)
         begin(j, elements[outcome]);
         attribute(j, "type", verdict_get(one->verdict)->name);
         if (result_is_known(one))
-            attribute_printf(j, "message", "known failure, %s: %s",
-                             one->known->tracker, one->reason);
+            attribute_printf(j, "message", "known failure, %s (%s): %s",
+                             one->known->tracker, one->known->reason,
+                             one->reason);
         else
             attribute(j, "message", one->reason);
         check(j, text ? 0 : -1);
@@ -218,6 +219,7 @@ static void note(struct junit *j, const struct result *one, const char *text)
 /* Notes, which are of results that passed too. */
 static void outputs(struct junit *j, const struct assay_recipe *recipe)
 {
+    char text[512];
     begin(j, "system-out");
     for (size_t i = 0; i < j->r->count; i++) {
         const struct result *one = &j->r->results[i];
@@ -225,8 +227,11 @@ static void outputs(struct junit *j, const struct assay_recipe *recipe)
             continue;
         if (one->notes[0])
             note(j, one, one->notes);
-        if (result_passed_unexpectedly(one))
-            note(j, one, "passed, but is a known failure");
+        if (result_passed_unexpectedly(one)) {
+            snprintf(text, sizeof text, "passed, but is a known failure, %s",
+                     one->known->tracker);
+            note(j, one, text);
+        }
     }
     end(j);
     begin(j, "system-err");
