@@ -69,6 +69,11 @@ enum assay_status stored_open(const char *path, enum stored_kind kind,
                               struct stored *out, struct assay_error *err);
 void stored_close(struct stored *s);
 
+/* For the child of stored_survives: reads all that is asked of any file, first
+ * what is asked first. What one part of it finds ends no other: the program may
+ * go on there too. */
+void stored_try(const struct stored *s);
+
 /* Member i, or the group `below` in it; h5_close_group it. */
 enum assay_status stored_open_member(const struct stored *s, size_t i,
                                      const char *below, hid_t *group,

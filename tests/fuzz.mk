@@ -42,7 +42,8 @@ tests_fuzz_fuzz_safetensors_LDFLAGS = $(FUZZ_LINK)
 tests_fuzz_fuzz_safetensors_LDADD = $(fuzz_libs)
 
 # Of HDF5 files; see h5_here.c.
-fuzz_h5_common = tests/fuzz/h5_here.c tests/fuzz/fuzz_h5.h $(fuzz_common)
+fuzz_h5_common = tests/fuzz/h5_here.c tests/fuzz/h5_mutate.c tests/fuzz/fuzz_h5.h \
+	 $(fuzz_common)
 fuzz_h5_cflags = $(AM_CFLAGS) $(HDF5_CFLAGS)
 fuzz_h5_ldflags = $(FUZZ_LINK) -Wl,--wrap=stored_survives \
 	-Wl,--wrap=h5_check_hash -Wl,--wrap=assay_alloc

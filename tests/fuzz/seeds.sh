@@ -40,7 +40,7 @@ END
         -o narrow.h5 || exit 1
 
     "$assay" validate wide.h5 --module "$modules/assay-faulty.so" --kernel \
-        'last_key*,crash*,no_lse*,lse_base2*' --quarantine known.json \
+        'last_key*,crash*,no_lse*' --input raw --quarantine known.json \
         --limit lse=2 -o record/wrong.h5 >report
     test $? -eq 1 || exit 1
     "$assay" export narrow.h5 --payloads -o payloads.safetensors &&
