@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "golden/names.h"
@@ -70,9 +72,22 @@ static int run_verb(const char *name, int argc, char **argv)
     return assay_status_exit(ASSAY_USAGE);
 }
 
+/* Under a limit of address space OpenBLAS's threads may wait for memory without
+ * end, and with them every fork(). They are not needed, and are made when the
+ * library is loaded: begin again without them. */
+static void begin_without_threads(char **argv)
+{
+    static const char variable[] = "OPENBLAS_NUM_THREADS";
+    struct rlimit space;
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY &&
+        !getenv(variable) && setenv(variable, "1", 1) == 0)
+        execv("/proc/self/exe", argv);
+}
+
 int main(int argc, char **argv)
 {
     static char help[] = "--help";
+    begin_without_threads(argv);
     argp_err_exit_status = assay_status_exit(ASSAY_USAGE);
     verb_program = argv[0];
     /* a file size limit is a failed write with a sentence, not a death */

@@ -93,8 +93,10 @@ find(const struct reading *r, const char *name, const char *end)
 }
 
 static enum assay_status find_tensors(struct reading *r,
+                                      const struct assay_recipe *recipe,
                                       const struct assay_problem *p)
 {
+    bool any = false;
     const int64_t o[] = { p->b, p->nq, p->hq, p->dv },
                   lse[] = { p->b, p->hq, p->nq };
     r->o = find(r, "o", "");
@@ -102,8 +104,8 @@ static enum assay_status find_tensors(struct reading *r,
     for (int i = 0; i < ASSAY_INPUTS; i++) {
         r->codes[i] = find(r, assay_input_name((enum assay_input)i), "");
         r->scales[i] = find(r, assay_input_name((enum assay_input)i), "_scale");
+        any |= r->codes[i] && delivered_is_made(recipe, (enum assay_input)i);
     }
-    const bool any = r->codes[0] || r->codes[1] || r->codes[2];
     if (!r->o && (!any || r->lse))
         return assay_fail(r->err, ASSAY_FORMAT,
                           "the answer has %zu tensors and none named o",
@@ -260,7 +262,7 @@ enum assay_status answer_file_read(const char *path, const struct driver_run *r,
     if (st != ASSAY_OK)
         return st;
     read_facts(&reading, facts);
-    st = find_tensors(&reading, p);
+    st = find_tensors(&reading, r->answer->recipe, p);
     if (st == ASSAY_OK && reading.o)
         st = read_o(&reading, assay_problem_o_elems(p), out);
     if (st == ASSAY_OK)

@@ -131,6 +131,14 @@ enum assay_status delivered_check(const struct assay_recipe *recipe,
                       tensor_shape_text(rank, want).s);
 }
 
+bool delivered_is_made(const struct assay_recipe *recipe,
+                       enum assay_input input)
+{
+    const struct assay_quantizer *how = assay_recipe_quantizer(recipe, input);
+    return how->scale != ASSAY_SCALE_NONE ||
+           assay_format_bytes(assay_format_get(how->format)) == 1;
+}
+
 void delivered_take(struct delivered_part part,
                     const struct delivered_tensor *t, const void *words,
                     struct assay_payload *to)

@@ -40,6 +40,12 @@ enum assay_status delivered_check(const struct assay_recipe *recipe,
                                   const struct delivered_tensor *t,
                                   struct assay_error *err);
 
+/* Whether a quantizer makes anything of an operand: where it has no scales and
+ * is in words, codes are what was captured, and an echo of the inputs delivers
+ * them too. */
+bool delivered_is_made(const struct assay_recipe *recipe,
+                       enum assay_input input);
+
 /* Copies words of a checked tensor into room. */
 void delivered_take(struct delivered_part part,
                     const struct delivered_tensor *t, const void *words,

@@ -63,7 +63,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/report_html.c validate/report_json.c \
 	validate/report_junit.c validate/report_limits.c \
 	validate/report_payloads.c \
-	validate/report_reasons.c validate/report_table.c \
+	validate/report_reasons.c validate/report_right.c validate/report_table.c \
 	validate/rescale.c validate/rescale.h validate/result.h \
 	validate/run_case.c validate/run_case.h validate/run_set.c \
 	validate/run_set.h validate/show_run.c \

@@ -158,7 +158,9 @@ bool report_payloads(const struct report *r, const struct sheet_to *to);
 /* A line on how many results have codes and scales; false: none has. */
 bool report_payload_counts(const struct report *r, char *text, size_t size);
 /* What their heads stand for; n texts. */
-const char *const *report_legend(size_t *n);
+const char *const *report_legend(const struct report *r, size_t *n);
+/* Where all that ran passed, a line that says so and what the recipes cost. */
+void report_right(const struct report *r, bool markdown, FILE *out);
 
 /* Whether two results did not run for the same reason, and how many cases did
  * not for result i's; 0: an earlier result tells it. */

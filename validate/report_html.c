@@ -293,7 +293,7 @@ static void put_lines(struct page *p,
 static void put_notes(struct page *p)
 {
     size_t n;
-    const char *const *legend = report_legend(&n);
+    const char *const *legend = report_legend(p->r, &n);
     char *limits = report_limits(p->r);
     html_section(&p->html, "notes", "notes", NULL);
     if (limits)

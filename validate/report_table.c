@@ -229,7 +229,13 @@ static struct summary summarise(const struct report *r,
     return sum;
 }
 
-static void summary_rows(struct sheet *s, const struct summary *sum)
+static bool has_not_finite(const struct summary *sum)
+{
+    return sum->not_finite[0] || sum->not_finite[1] || sum->not_finite[2];
+}
+
+static void summary_rows(struct sheet *s, const struct summary *sum,
+                         bool not_finite)
 {
     static const char *const names[] = { "build", "recipe", "total" };
     for (int d = 0; d < (sum->with_exact > 0 ? 3 : 1); d++) {
@@ -244,8 +250,21 @@ static void summary_rows(struct sheet *s, const struct summary *sum)
         sheet_cell(s, "%s", names[d]);
         figure_cells(s, &sum->distances[d],
                      d == 1 ? sum->recipe_lse > 0 : sum->with_lse > 0);
-        sheet_cell(s, "%zu", sum->not_finite[d]);
+        if (not_finite)
+            sheet_cell(s, "%zu", sum->not_finite[d]);
     }
+}
+
+/* Whether anything is left out of a worst figure. */
+static bool any_not_finite(const struct report *r)
+{
+    for (int id = 0; id < assay_recipe_count(); id++) {
+        const struct summary sum =
+            summarise(r, assay_recipe_get((enum assay_recipe_id)id));
+        if (has_not_finite(&sum))
+            return true;
+    }
+    return false;
 }
 
 bool report_worst(const struct report *r, const struct sheet_to *to)
@@ -261,8 +280,9 @@ bool report_worst(const struct report *r, const struct sheet_to *to)
         { "MAX ERROR", COLUMN_EXTRA | COLUMN_NUMBER },
         { "REL L2", COLUMN_EXTRA | COLUMN_NUMBER },
         { "LSE NATS", COLUMN_NUMBER },
-        { "NOT FINITE", COLUMN_NUMBER }, /* results left out of a figure */
+        { "NOT FINITE", COLUMN_NUMBER }, /* where there are any */
     };
+    const bool not_finite = any_not_finite(r);
     struct sheet s;
     bool any = false;
     for (int id = 0; id < assay_recipe_count(); id++) {
@@ -274,16 +294,16 @@ bool report_worst(const struct report *r, const struct sheet_to *to)
             sheet_open(&s, to,
                        to->markdown ? "Worst figures of each recipe"
                                     : "worst figures of each recipe",
-                       columns, sizeof columns / sizeof *columns);
+                       columns, sizeof columns / sizeof *columns - !not_finite);
         any = true;
-        summary_rows(&s, &sum);
+        summary_rows(&s, &sum, not_finite);
     }
     return !any || sheet_end(&s);
 }
 
 /* ---- the two formats ---- */
 
-const char *const *report_legend(size_t *n)
+const char *const *report_legend(const struct report *r, size_t *n)
 {
     static const char *const lines[] = {
         "build: kernel - emulated; recipe: emulated - exact; total: kernel - "
@@ -293,7 +313,7 @@ const char *const *report_legend(size_t *n)
         "NOT FINITE: results that are left out of a worst figure, which is not "
         "finite"
     };
-    *n = sizeof lines / sizeof *lines;
+    *n = sizeof lines / sizeof *lines - !any_not_finite(r);
     return lines;
 }
 
@@ -315,11 +335,12 @@ static bool print_all(const struct report *r, bool markdown, FILE *out)
     size_t n;
     const bool ok = report_results(r, &to) && report_worst(r, &to) &&
                     report_payloads(r, &to);
-    const char *const *legend = report_legend(&n);
+    const char *const *legend = report_legend(r, &n);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "%s\n%s", legend[i], markdown ? "\n" : "");
     print_limits(r, markdown, out);
     report_reasons(r, markdown, out);
+    report_right(r, markdown, out);
     report_counts(r, counts, sizeof counts);
     fprintf(out, markdown ? "\n**%s**\n" : "%s\n", counts);
     return ok && fflush(out) == 0;
