@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,4 +216,30 @@ void child_describe(const struct child_outcome *o, char *text, size_t size)
     }
     if (n > 0 && (size_t)n < size && o->output[0])
         snprintf(text + n, size - (size_t)n, ", last said \"%s\"", o->output);
+}
+
+/* What counts already. */
+static size_t taken(void)
+{
+    size_t pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%*u %*u %*u %*u %*u %zu", &pages) != 1)
+        pages = 0;
+    if (f)
+        fclose(f);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void child_limit_memory(size_t bytes)
+{
+    struct rlimit now;
+    const size_t has = taken(),
+                 most = bytes > SIZE_MAX - has ? SIZE_MAX : has + bytes;
+    if (bytes == 0 || getrlimit(RLIMIT_DATA, &now) != 0)
+        return;
+    if (most < now.rlim_max)
+        now.rlim_max = most;
+    if (now.rlim_max < now.rlim_cur)
+        now.rlim_cur = now.rlim_max;
+    setrlimit(RLIMIT_DATA, &now);
 }

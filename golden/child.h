@@ -61,6 +61,10 @@ void child_finish(struct child *c, struct child_outcome *out);
  * file, and it dies with its parent. */
 void child_prepare(int parent);
 
+/* In a child: it may take so many bytes beyond what it has, of private writable
+ * memory. 0: no limit. */
+void child_limit_memory(size_t bytes);
+
 /* Memory that a child and its parent share, zeroed; child_unshare frees. */
 enum assay_status child_share(size_t bytes, void *out, struct assay_error *err);
 void child_unshare(void *memory, size_t bytes);

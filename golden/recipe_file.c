@@ -9,13 +9,19 @@
 
 /* ---- one row ---- */
 
-/* A name of a table into *out, which stays as it is where there is no key. */
+/* A name of a table into *out, which stays as it is where there is no key or no
+ * such name. */
 static void pick(struct json_row *r, const char *key, const struct names *names,
                  int *out)
 {
     struct assay_error why;
     const char *text = json_row_text(r, key);
-    if (text && names_find(names, text, out, &why) != ASSAY_OK)
+    int index;
+    if (!text)
+        return;
+    if (names_find(names, text, &index, &why) == ASSAY_OK)
+        *out = index;
+    else
         json_row_wrong(r, "%s: %s", key, why.text);
 }
 

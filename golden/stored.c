@@ -239,24 +239,57 @@ enum assay_status stored_open(const char *path, enum stored_kind kind,
     return st;
 }
 
+struct reading {
+    void (*try_all)(void *);
+    char *path;
+    size_t most; /* bytes of memory */
+};
+
+static void read_first(void *context)
+{
+    const struct reading *r = context;
+    child_limit_memory(r->most);
+    r->try_all(r->path);
+}
+
+/* Near the limit a child came to its end because it got no more, and this
+ * process would go on. */
+static enum assay_status check_end(const struct reading *r,
+                                   const struct child_outcome *end,
+                                   struct assay_error *err)
+{
+    char how[256];
+    if (end->end == CHILD_RETURNED && end->most < r->most / 4 * 3)
+        return ASSAY_OK;
+    if (end->end == CHILD_RETURNED)
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: is damaged: a child that read it took %zu MiB "
+                          "of memory",
+                          r->path, end->most >> 20);
+    child_describe(end, how, sizeof how);
+    return assay_fail(err, ASSAY_FORMAT,
+                      "%s: is damaged: a child that read it was %s", r->path,
+                      how);
+}
+
 enum assay_status stored_survives(const char *path, void (*try_all)(void *),
                                   struct assay_error *err)
 {
     struct child_outcome end;
     struct stat info;
     double patience = 600; /* and what reading at 10 MB/s would take */
-    if (stat(path, &info) == 0)
+    struct reading r = { try_all, strdup(path), (size_t)1 << 30 };
+    if (stat(path, &info) == 0) {
         patience += (double)info.st_size * 1e-7;
-    char how[256], *name = strdup(path);
+        r.most += 64 * (size_t)info.st_size;
+    }
     enum assay_status st =
-        name ? child_run(try_all, name, patience, &end, err)
-             : assay_fail(err, ASSAY_MEMORY, "no memory for a name");
-    free(name);
-    if (st != ASSAY_OK || end.end == CHILD_RETURNED)
-        return st;
-    child_describe(&end, how, sizeof how);
-    return assay_fail(err, ASSAY_FORMAT,
-                      "%s: is damaged: a child that read it was %s", path, how);
+        r.path ? child_run(read_first, &r, patience, &end, err)
+               : assay_fail(err, ASSAY_MEMORY, "no memory for a name");
+    if (st == ASSAY_OK)
+        st = check_end(&r, &end, err);
+    free(r.path);
+    return st;
 }
 
 /* A hash reads the value of each attribute. */

@@ -4,11 +4,10 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
+
+#include "golden/child.h"
 
 static size_t add(size_t a, size_t b)
 {
@@ -41,27 +40,7 @@ size_t memory_limit_parse(struct argp_state *state, const char *text)
     return bytes;
 }
 
-/* What counts already. */
-static size_t taken(void)
-{
-    size_t pages = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    if (f && fscanf(f, "%*u %*u %*u %*u %*u %zu", &pages) != 1)
-        pages = 0;
-    if (f)
-        fclose(f);
-    return pages * (size_t)sysconf(_SC_PAGESIZE);
-}
-
 void memory_limit_set(size_t bytes)
 {
-    struct rlimit now;
-    if (bytes == 0 || getrlimit(RLIMIT_DATA, &now) != 0)
-        return;
-    const size_t most = add(taken(), bytes);
-    if (most < now.rlim_max)
-        now.rlim_max = most;
-    if (now.rlim_max < now.rlim_cur)
-        now.rlim_cur = now.rlim_max;
-    setrlimit(RLIMIT_DATA, &now);
+    child_limit_memory(bytes);
 }
