@@ -9,7 +9,8 @@
 
 enum { FILE_HASH_CHARS = 32 };
 
-/* XXH3-128 of a regular file, in hexadecimal digits. ASSAY_FILE,
+/* XXH3-128 of a regular file, or of the names and files of a folder, in
+ * hexadecimal digits. ASSAY_FILE,
  * ASSAY_MEMORY. */
 enum assay_status file_hash(const char *path, char hash[FILE_HASH_CHARS + 1],
                             struct assay_error *err);
