@@ -158,18 +158,21 @@ static enum assay_status run_serve(struct command *c,
     return ASSAY_OK;
 }
 
-/* The first answer's words are those of reports; a kernel is named by each. */
+/* The first answer's words are those of reports. The program's name is that of
+ * its kernel in every result, also in those that have no answer; what an answer
+ * calls it is told beside. */
 static void take_facts(struct command *c, const struct answer_facts *facts,
                        struct result *result)
 {
     struct driver_info *info = &c->info;
+    char note[96];
     if (!info->where[0])
         snprintf(info->where, sizeof info->where, "%s", facts->device);
     if (!info->build[0])
         snprintf(info->build, sizeof info->build, "%s", facts->build);
-    if (facts->kernel[0])
-        memcpy(info->kernels[0].name, facts->kernel, sizeof facts->kernel);
-    memcpy(result->kernel, info->kernels[0].name, sizeof result->kernel);
+    snprintf(note, sizeof note, "its kernel is %s", facts->kernel);
+    if (facts->kernel[0] && strcmp(facts->kernel, info->kernels[0].name) != 0)
+        add_note(result, note);
     result->seconds = facts->seconds;
 }
 

@@ -24,8 +24,8 @@ enum assay_status jobs_begin(int n, void (*work)(void *context), void *context,
 /* Ends those that still run. NULL is allowed. */
 void jobs_end(struct jobs *jobs);
 
-/* In a worker. Whether it is this one that is to do thing `at`; and it is done.
- */
+/* Whether it is the process that asks that is to do thing `at`, a worker or
+ * their maker; and, in a worker, that it is done. */
 bool jobs_claim(struct jobs *jobs, size_t at);
 void jobs_done(struct jobs *jobs, size_t at);
 

@@ -184,12 +184,10 @@ enum assay_status record_add(struct record_writer *w, size_t at,
     return run_parts_add(w->parts, at, command_of(w), &facts, &one, err);
 }
 
-/* A program names its kernel itself. */
-static bool is_same(const struct record_writer *w, const struct result *a,
-                    const struct result *b)
+static bool is_same(const struct result *a, const struct result *b)
 {
     return strcmp(a->case_name, b->case_name) == 0 &&
-           (is_program(w->report) || strcmp(a->kernel, b->kernel) == 0) &&
+           strcmp(a->kernel, b->kernel) == 0 &&
            assay_recipe_same(a->recipe, b->recipe) &&
            (a->input == b->input ||
             (a->input && b->input && strcmp(a->input, b->input) == 0));
@@ -226,7 +224,7 @@ enum assay_status record_take(struct record_writer *w, size_t at,
     }
     enum assay_status st =
         record_judge(part, 0, limits, quarantine, keep, &then, err);
-    if (st == ASSAY_OK && !is_same(w, &then, r))
+    if (st == ASSAY_OK && !is_same(&then, r))
         st = assay_fail(err, ASSAY_USAGE,
                         "%s: is of another run: result %zu is case %s, recipe "
                         "%s, kernel %s, now it is case %s, recipe %s, kernel "

@@ -226,7 +226,7 @@ size_t report_repeat(const struct report *r, const struct result *one,
         argv[n++] = "--device";
         argv[n++] = r->device_option;
     }
-    /* a program has one kernel, which it names itself */
+    /* a program has one kernel, of its name */
     if (one->kernel[0] && r->driver != DRIVER_EXEC &&
         r->driver != DRIVER_SERVE) {
         argv[n++] = "--kernel";

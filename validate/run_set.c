@@ -173,6 +173,18 @@ static enum assay_status run_claimed(struct run_set *v, const struct loaded *l,
     return st;
 }
 
+/* What is not run is so whatever a worker made of it, now or in a run that did
+ * not end; one that is at it must not write it afterwards. */
+static void leave_out(struct run_set *v, struct result *r)
+{
+    const size_t at = (size_t)(r - v->results);
+    if (v->is_worker)
+        return;
+    if (v->jobs && !jobs_claim(v->jobs, at))
+        jobs_wait(v->jobs, at);
+    finish(v, r, NULL);
+}
+
 /* A kernel that crashed or hung may do so on every case. */
 static void note_crash(struct run_set *v, size_t kernel, const struct result *r)
 {
@@ -213,8 +225,7 @@ static enum assay_status run_one(struct run_set *v, const struct loaded *l,
     r->verdict = VERDICT_NOT_RUN;
     say_not_run(v, l, kernel, r->reason, sizeof r->reason);
     if (r->reason[0]) {
-        if (!v->is_worker)
-            finish(v, r, NULL);
+        leave_out(v, r);
         return ASSAY_OK;
     }
     if (!v->is_worker)
