@@ -104,8 +104,9 @@ static void add_row(const struct assay_row *row, struct assay_place at,
     bool first_bad = row->mismatched && out->mismatched == 0;
     out->mismatched += row->mismatched;
     if (first_bad) {
+        out->worst_row = at;
         at.c = row->mismatched_c;
-        out->max_at = out->worst_row = at;
+        out->max_at = at;
         out->max_a = row->max_a;
         out->max_b = row->max_b;
     }

@@ -585,7 +585,8 @@ START_TEST(keys_are_named)
           "mask ignored" },
         /* top left: bottom right of as many keys as queries */
         { CAUSE_MASK_TOP_LEFT, ASSAY_MASK_CAUSAL, ASSAY_MASK_CAUSAL, 80, 60, 60,
-          "top left" },
+          "causal mask from the top left: query i must see keys up to "
+          "i + nk - nq" },
         /* one query less: each sees one key more */
         { CAUSE_KEY_MORE, ASSAY_MASK_CAUSAL, ASSAY_MASK_CAUSAL, 62, 59, 62,
           "too many" },

@@ -328,7 +328,7 @@ static void deaf(struct job *j)
 static void talks(struct job *j)
 {
     (void)j;
-    puts("loading\n\n{\"status\": \"done\"}\n[1, 2]\n{\"in\": 3}");
+    puts("loading\n\n{\"state\": \"done\"}\n[1, 2]\n{\"in\": 3}");
 }
 static void right(struct job *j)
 {

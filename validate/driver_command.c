@@ -146,6 +146,11 @@ static enum assay_status run_serve(struct command *c,
         snprintf(result->reason, sizeof result->reason,
                  "the program says that it failed: %s", answer.reason);
         break;
+    case SERVED_BAD:
+        result->verdict = VERDICT_CRASH;
+        snprintf(result->reason, sizeof result->reason,
+                 "the program's answer is none: %s", answer.reason);
+        break;
     case SERVED_ENDED: ended(c, &answer.child, " gave no answer:", e); break;
     case SERVED_DEAF:
         result->verdict = VERDICT_CRASH;
@@ -177,14 +182,15 @@ static void take_facts(struct command *c, const struct answer_facts *facts,
 }
 
 /* No answer that can be judged. The folder's name says nothing to anybody. */
-static void tell_missing(const struct command *c, const char *why,
+static void tell_missing(const struct command *c, bool served, const char *why,
                          struct result *r)
 {
     const size_t n = strlen(c->out);
     r->verdict = VERDICT_MISSING;
     if (access(c->out, F_OK) != 0)
         snprintf(r->reason, sizeof r->reason,
-                 "the program came to a good end and left no output file");
+                 "the program %s and left no output file",
+                 served ? "answered \"ok\"" : "came to a good end");
     else if (strncmp(why, c->out, n) == 0 && strncmp(why + n, ": ", 2) == 0)
         snprintf(r->reason, sizeof r->reason, "the output file %s",
                  why + n + 2);
@@ -192,7 +198,7 @@ static void tell_missing(const struct command *c, const char *why,
         snprintf(r->reason, sizeof r->reason, "%.300s", why);
 }
 
-static enum assay_status read_back(struct command *c,
+static enum assay_status read_back(struct command *c, bool served,
                                    const struct driver_run *r,
                                    const struct case_file *file, bool *ran,
                                    struct candidate *out, struct result *result,
@@ -208,7 +214,7 @@ static enum assay_status read_back(struct command *c,
     if (st == ASSAY_MEMORY)
         return assay_fail(err, st, "%s", why.text);
     if (st != ASSAY_OK) {
-        tell_missing(c, why.text, result);
+        tell_missing(c, served, why.text, result);
         return ASSAY_OK;
     }
     if (facts.softmax_form[0] && strcmp(facts.softmax_form, form) != 0) {
@@ -244,7 +250,8 @@ static enum assay_status run(struct driver *d, const struct driver_run *r,
         st = d->kind == DRIVER_EXEC ? run_exec(c, r, &e, err)
                                     : run_serve(c, r, &e, err);
     if (st == ASSAY_OK && e.done)
-        st = read_back(c, r, &file, ran, out, result, err);
+        st = read_back(c, d->kind == DRIVER_SERVE, r, &file, ran, out, result,
+                       err);
     case_file_free(&file);
     unlink(c->in);
     unlink(c->out);

@@ -12,24 +12,47 @@
 #include "golden/json.h"
 #include "golden/term.h"
 
+static void say_status(const json_t *status, struct served_answer *out)
+{
+    char *text = json_dumps(status, JSON_ENCODE_ANY | JSON_COMPACT);
+    snprintf(out->reason, sizeof out->reason,
+             "status %.100s is not ok, unsupported or failed",
+             text ? text : "");
+    free(text);
+}
+
+/* An object that has a status is an answer, a good one or not. */
+static void take_answer(const json_t *root, bool twice,
+                        struct served_answer *out)
+{
+    static const char *const words[] = { "ok", "unsupported", "failed" };
+    const json_t *status = json_object_get(root, "status");
+    const char *word = json_string_value(status),
+               *reason = json_string_value(json_object_get(root, "reason"));
+    out->end = SERVED_BAD;
+    for (int i = 0; word && !twice && i < 3; i++)
+        if (strcmp(word, words[i]) == 0)
+            out->end = (enum served_end)i;
+    if (out->end != SERVED_BAD)
+        snprintf(out->reason, sizeof out->reason, "%s",
+                 reason && *reason ? reason : "no reason given");
+    else if (twice)
+        snprintf(out->reason, sizeof out->reason, "a key stands there twice");
+    else
+        say_status(status, out);
+    term_plain(out->reason);
+}
+
 /* Whether a line is an answer. */
 static bool read_answer(const char *line, size_t n, struct served_answer *out)
 {
-    static const char *const words[] = { "ok", "unsupported", "failed" };
-    json_t *root = json_loadb(line, n, 0, NULL);
-    const char *status = json_string_value(json_object_get(root, "status")),
-               *reason = json_string_value(json_object_get(root, "reason"));
-    bool found = false;
-    for (int i = 0; status && i < 3; i++)
-        if (strcmp(status, words[i]) == 0) {
-            out->end = (enum served_end)i;
-            found = true;
-        }
-    if (found) {
-        snprintf(out->reason, sizeof out->reason, "%s",
-                 reason && *reason ? reason : "no reason given");
-        term_plain(out->reason);
-    }
+    json_t *root = json_loadb(line, n, JSON_REJECT_DUPLICATES, NULL);
+    const bool once = root != NULL;
+    if (!once)
+        root = json_loadb(line, n, 0, NULL);
+    const bool found = json_object_get(root, "status") != NULL;
+    if (found)
+        take_answer(root, !once, out);
     json_decref(root);
     return found;
 }

@@ -2,8 +2,9 @@
  *
  * A program that is started once and told one case after another: a line
  * {"in": path, "out": path} on its stdin, one line {"status": "ok"} on its
- * stdout, or "unsupported" or "failed" with "reason". Other lines on stdout
- * are evidence.
+ * stdout, or "unsupported" or "failed" with "reason". An object with another
+ * status, or with a key twice, is a bad answer; other lines on stdout are
+ * evidence.
  */
 #ifndef ASSAY_SERVED_H
 #define ASSAY_SERVED_H
@@ -14,13 +15,14 @@ enum served_end {
     SERVED_OK,
     SERVED_UNSUPPORTED,
     SERVED_FAILED,
+    SERVED_BAD,   /* an answer that is none of these */
     SERVED_ENDED, /* or was late */
     SERVED_DEAF   /* reads no more */
 };
 
 struct served_answer {
     enum served_end end;
-    char reason[240];           /* of unsupported and failed */
+    char reason[240];           /* of unsupported, failed and bad */
     struct child_outcome child; /* of ended and deaf */
 };
 
