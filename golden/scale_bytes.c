@@ -340,23 +340,24 @@ void scale_bytes_tell(const struct assay_recipe *recipe,
     const struct told t = { b,          assay_format_get(how->format),
                             how->scale, assay_recipe_tensor(recipe, p, input),
                             text,       size };
-    int first = -1;
+    const bool alike = scale_bytes_explains(b) >= SCALE_BYTES_ALIKE;
+    const char *before = "";
     if (scale_bytes_differ(b) == 0)
         return;
     ADD(&t, "%s: ", assay_input_name(input));
-    for (int k = 0; k < BYTE_KINDS; k++)
-        if (b->steps[k].differ > 0) {
-            ADD(&t, "%s", first < 0 ? "" : "; ");
-            tell_steps(&t, (enum byte_kind)k);
-            first = first < 0 ? k : first;
-        }
-    if (scale_bytes_explains(b) >= SCALE_BYTES_ALIKE) {
+    for (int k = 0; k < BYTE_KINDS; k++) {
+        if (b->steps[k].differ == 0)
+            continue;
+        ADD(&t, "%s", before);
+        tell_steps(&t, (enum byte_kind)k);
+        if (!alike)
+            tell_first(&t, (enum byte_kind)k);
+        before = "; ";
+    }
+    if (alike) {
         ADD(&t, "; looks like %s", b->looks_like);
         tell_agreement(&t);
-        return;
-    }
-    tell_first(&t, (enum byte_kind)first);
-    if (b->looks_like[0])
+    } else if (b->looks_like[0])
         ADD(&t, "; nothing tried explains them, nearest is %s, for %.0f %%",
             b->looks_like, 100 * scale_bytes_explains(b));
     else

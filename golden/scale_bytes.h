@@ -73,7 +73,7 @@ void scale_bytes_tell(const struct assay_recipe *recipe,
                       const struct scale_bytes *b, char *text, size_t size);
 
 /* Room for the sentences of three operands. */
-enum { SCALE_BYTES_TEXT = 2304 };
+enum { SCALE_BYTES_TEXT = 3072 };
 
 /* "scale", "code", "tail code" */
 const char *byte_kind_name(enum byte_kind kind);

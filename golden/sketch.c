@@ -241,7 +241,28 @@ static void measure(const struct yardstick *against, const struct candidate *c,
     forget_rows(rows, out->cx);
 }
 
-/* Jitters and bars, 0 where they are not known. */
+/* What binary32 alone may part two LSE of one sum of n weights by, in nats:
+ * HACKING.md on answers made elsewhere. */
+static double lse_rounding(double lse, int64_t n)
+{
+    const double u = 0x1p-24, keys = (double)n;
+    return 4 * 2 * u * (fabs(lse) + log(keys)) + 2 * u * sqrt(keys);
+}
+
+/* The gates allow ASSAY_JITTERS_LSE times what is here. */
+static void fill_lse_rounding(const struct yardstick *against,
+                              struct sketch *out)
+{
+    const struct assay_problem *p = against->problem;
+    for (int64_t r = 0; r < assay_problem_rows(p); r++) {
+        const int64_t n = assay_problem_visible(p, r % p->nq);
+        if (n > 0 && isfinite(out->lse_e[r]))
+            out->jitter_lse[r] =
+                (float)(lse_rounding(out->lse_e[r], n) / ASSAY_JITTERS_LSE);
+    }
+}
+
+/* Jitters and bars, 0 where they are not known but for rounding of LSE. */
 static void fill_yardstick(const struct yardstick *against, struct sketch *out)
 {
     const struct assay_problem *p = against->problem;
@@ -253,7 +274,8 @@ static void fill_yardstick(const struct yardstick *against, struct sketch *out)
         memcpy(out->jitter_o, j->o, rows * sizeof *j->o);
         memcpy(out->jitter_lse, j->lse, rows * sizeof *j->lse);
         memcpy(out->jitter_gain, j->gain, heads * sizeof *j->gain);
-    }
+    } else if (against->e->lse)
+        fill_lse_rounding(against, out);
     if (x) {
         memcpy(out->bar_o, x->bar_o, heads * sizeof *x->bar_o);
         memcpy(out->bar_lse, x->bar_lse, heads * sizeof *x->bar_lse);

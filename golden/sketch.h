@@ -48,8 +48,9 @@ struct yardstick {
 };
 
 /* What a yardstick does not know; bits. Without an exact answer ex, cx and the
- * bars are 0 and lse_x is NaN; without a jitter it is 0 and so is all that is
- * allowed beside rounding; without an LSE there is no_lse. */
+ * bars are 0 and lse_x is NaN; without a jitter that of O is 0, for O has its
+ * rounding beside it, and that of LSE is what rounding to binary32 costs;
+ * without an LSE there is no_lse. */
 enum sketch_lack {
     SKETCH_LACKS_EXACT = 1,
     SKETCH_LACKS_JITTER = 2,

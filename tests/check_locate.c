@@ -756,6 +756,58 @@ START_TEST(stray_row_widens_no_range)
 }
 END_TEST
 
+/* One gain of all rows is what it is beside a row that is wrong in another
+ * way, however large that is; and that row is told. */
+START_TEST(odd_row_beside_a_gain)
+{
+    static const struct {
+        enum value value;
+        enum pattern_id id;
+        const char *words;
+    } gains[] = {
+        { TIMES, PATTERN_GAIN,
+          ": O is 1.05 times what it should be, but row "
+          "17 of head 1 is not explained (" },
+        { TIMES_HEAD, PATTERN_GAIN_HEAD,
+          "times a gain of each head (2.501 "
+          "in head 7), but row 17 of head 1 " },
+        { TIMES_ROW, PATTERN_GAIN_ROW,
+          "times a gain of each row (0.3495 in the "
+          "worst), but row 17 of head 1 is not" },
+    };
+    struct world w = world_make(4);
+    plant(&w, &(struct fault){ .batch = ALL,
+                               .heads = EVERY,
+                               .rows = EVERY,
+                               .channels = EVERY,
+                               .value = gains[_i].value,
+                               .x = 1.05 });
+    plant(&w, &(struct fault){ .batch = ALL,
+                               .heads = { 1, 1, 1, 1 },
+                               .rows = { 17, 17, 1, 1 },
+                               .channels = EVERY,
+                               .value = NOISE });
+    for (int64_t c = 0; c < w.p.dv; c++)
+        w.c[place(&w, 0, 17, 1) + c] *= 30;
+    judge_rows(&w);
+    struct location l = located(&w, false);
+    ck_assert_str_eq(pattern_get(l.found[PATTERN_KIND_VALUES].id)->name,
+                     pattern_get(gains[_i].id)->name);
+    ck_assert_msg(strstr(l.sentence, gains[_i].words), "%s", l.sentence);
+    ck_assert_int_eq(l.odd.rows, 1);
+    /* a second one, and both are counted */
+    for (int64_t c = 0; c < w.p.dv; c++)
+        w.c[place(&w, 0, 33, 6) + c] = w.c[place(&w, 0, 17, 1) + c];
+    judge_rows(&w);
+    l = located(&w, false);
+    ck_assert_msg(strstr(l.sentence, ", but 2 of 240 rows looked at are not "
+                                     "explained, the first is row 17 of head "
+                                     "1 ("),
+                  "%s", l.sentence);
+    world_free(&w);
+}
+END_TEST
+
 /* Head 1 of one batch and head 2 of the other are no pattern. */
 START_TEST(batches_that_differ)
 {
@@ -1163,6 +1215,7 @@ int main(void)
     tcase_add_loop_test(t, honest_answer_has_no_place, 0, n_shapes);
     tcase_add_test(t, stray_rows_hide_nothing);
     tcase_add_test(t, stray_row_widens_no_range);
+    tcase_add_loop_test(t, odd_row_beside_a_gain, 0, 3);
     tcase_add_test(t, batches_that_differ);
     tcase_add_test(t, stray_row_adds_no_head);
     tcase_add_test(t, large_channel_hides_no_other);

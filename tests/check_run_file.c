@@ -701,12 +701,12 @@ END_TEST
 START_TEST(payloads_as_json)
 {
     static const char want[] =
-        "k: 1 of 2 scales differs by +1 octave; 4 of 8 codes differ (1 by 1 "
-        "step, 1 by 2 steps or more, 1 in sign alone, 1 in being finite, "
-        "infinite or "
-        "NaN), at batch 0, token 1, head 0, block 0: 0x65, should be 0x64; "
-        "nothing tried explains them, nearest is scale rule ceil or sage, not "
-        "floor, for 60 %";
+        "k: 1 of 2 scales differs by +1 octave, at batch 0, token 1, head 0, "
+        "block 0: 0x65, should be 0x64; 4 of 8 codes differ (1 by 1 step, 1 by "
+        "2 steps or more, 1 in sign alone, 1 in being finite, infinite or "
+        "NaN), the first at batch 0, token 0, head 0, channel 2: 0x21, should "
+        "be 0x1; nothing tried explains them, nearest is scale rule ceil or "
+        "sage, not floor, for 60 %";
     struct run_result r;
     made_result(1, &r);
     json_t *all = run_rows_json(&r.sketch), *payloads, *k;

@@ -480,10 +480,11 @@ START_TEST(one_code_and_one_scale)
     struct scale_bytes o = compared(how, x, &s, &c);
     ck_assert_int_eq(o.steps[BYTES_CODES].first, at);
     ck_assert_str_eq(told(how, &o),
-                     "k: 1 of 840 scales differs by +1 octave; 1 of 26880 "
-                     "codes differs by +1 step, at batch 1, token 5, head 2, "
-                     "block 1: 0x7d, should be 0x7c; nothing tried explains "
-                     "them");
+                     "k: 1 of 840 scales differs by +1 octave, at batch 1, "
+                     "token 5, head 2, block 1: 0x7d, should be 0x7c; 1 of "
+                     "26880 codes differs by +1 step, at batch 1, token 5, "
+                     "head 2, channel 33: 0x31, should be 0x30; nothing tried "
+                     "explains them");
     c.e8m0[scale] = 0x7c;
     *code = 0xb0;
     o = compared(how, x, &s, &c);

@@ -34,6 +34,7 @@ static bool worth_trying(const struct explain_input *in)
     const double work = (double)p->b * (double)p->hq * (double)p->nq *
                         (double)p->nk * (double)(p->dk + p->dv);
     return in->result->verdict == VERDICT_WRONG &&
+           !(in->sketch->lacks & SKETCH_LACKS_JITTER) &&
            in->result->gates[GATE_SCALE_BYTES].pass && work <= MOST_WORK &&
            2 * in->result->heads_failed >= in->result->heads;
 }

@@ -215,6 +215,7 @@ static void conclude(const struct sketch *s, struct result *out)
 static void suspect_form(struct result *out)
 {
     if (out->verdict == VERDICT_WRONG && out->gates[GATE_SCALE_BYTES].pass &&
+        !(out->lacks & SKETCH_LACKS_JITTER) &&
         out->total.lse_max < 0.5 * out->recipe_distance.lse_max &&
         out->total.rel_l2 <= out->recipe_distance.rel_l2 + 0.01)
         text_append(out->reason, sizeof out->reason,

@@ -37,7 +37,7 @@ validate_libvalidate_la_SOURCES = \
 	validate/locate_channels.c validate/locate_key_sets.c \
 	validate/locate_keys.c validate/locate_keys.h \
 	validate/locate_rescale.c validate/locate_rows.c \
-	validate/locate_scene.h validate/locate_values.c \
+	validate/locate_gain.c validate/locate_scene.h validate/locate_values.c \
 	validate/locate_ways.c validate/module.c validate/module.h \
 	validate/mutate_output.c validate/mutate_payload.c \
 	validate/mutate_problem.c validate/mutation.c \

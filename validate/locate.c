@@ -123,6 +123,28 @@ static void append_kv_heads(struct location *out)
                     ", and %" PRId64 " more", out->kv_heads - named);
 }
 
+/* ", but row 17 of head 1 is not explained" */
+static void append_odd(struct location *out)
+{
+    const struct assay_place at = out->odd.first;
+    if (out->odd.rows > 1)
+        text_append(out->sentence, sizeof out->sentence,
+                    ", but %" PRId64 " of %" PRId64
+                    " rows looked at are not explained, the first is",
+                    out->odd.rows, out->odd.looked_at);
+    else if (out->odd.rows == 1)
+        text_append(out->sentence, sizeof out->sentence, ", but");
+    else
+        return;
+    text_append(out->sentence, sizeof out->sentence,
+                " row %" PRId64 " of head %" PRId64, at.i, at.h);
+    if (at.b > 0)
+        text_append(out->sentence, sizeof out->sentence, ", batch %" PRId64,
+                    at.b);
+    if (out->odd.rows == 1)
+        text_append(out->sentence, sizeof out->sentence, " is not explained");
+}
+
 /* A pattern that explains little is no cause. */
 static void append_cause(struct location *out, enum pattern_kind kind,
                          const char *before)
@@ -138,6 +160,8 @@ static void append_cause(struct location *out, enum pattern_kind kind,
     if (poor || kind == PATTERN_KIND_KEYS)
         text_append(out->sentence, sizeof out->sentence,
                     ", which explains %.0f %%", floor(100 * found->explained));
+    if (kind == PATTERN_KIND_VALUES)
+        append_odd(out);
 }
 
 /* "(512 of 8192 rows fail)" */

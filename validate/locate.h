@@ -103,6 +103,10 @@ struct location {
         int64_t h, used, right;
     } kv[LOCATION_KV_HEADS]; /* of KV_HEAD: the first heads, by number */
     int64_t kv_heads;        /* all heads that are concerned */
+    struct {
+        int64_t rows, looked_at;
+        struct assay_place first;
+    } odd; /* rows that a gain does not explain, of those looked at */
     struct location_spot head, row;
     struct location_spot tile;  /* .at.i is its first row, in all heads */
     struct location_spot block; /* .at.c is its first channel, in all rows */

@@ -16,7 +16,11 @@
 /* What VALUES and KEYS must explain of the squared difference. */
 #define LOCATE_EXPLAINS 0.9
 
-enum { LOCATE_SAMPLE = 512 };
+enum {
+    LOCATE_SAMPLE = 512,
+    LOCATE_VALUES = 8, /* nothing is said of fewer values */
+    LOCATE_CHANNELS = 4
+};
 
 struct scene {
     const struct locate_input *in;
@@ -44,11 +48,40 @@ void locate_values(const struct scene *s, struct location *out);
 enum assay_status locate_keys(const struct scene *s, struct location *out,
                               struct assay_error *err);
 
+/* A guess: gain times a row of E, its channels turned by `turn`. */
+struct guess {
+    const float *row; /* NULL: there is none, as past the last row */
+    double gain;
+    int64_t turn;
+};
+
+/* The part of a row's difference that a guess explains: 0 where it explains
+ * nothing, or is worse than E. */
+double locate_explained(const struct scene *s, struct assay_place at,
+                        struct guess g);
+
+/* One gain for all rows, for each head, or for each row; false where it does
+ * not fit. Rows that it leaves as wrong as a limit forbids are in out->odd. */
+bool locate_gain(const struct scene *s, struct location *out);
+bool locate_gain_head(const struct scene *s, struct location *out);
+bool locate_gain_row(const struct scene *s, struct location *out);
+
 /* O of row (b, h, i) in C or E. */
 static inline const float *scene_row(const struct scene *s, const float *x,
                                      struct assay_place at)
 {
     return x + assay_row_offset(s->p->nq, s->p->hq, s->p->dv, at.b, at.i, at.h);
+}
+
+static inline const float *scene_e_row(const struct scene *s,
+                                       struct assay_place at)
+{
+    return scene_row(s, s->in->e, at);
+}
+
+static inline struct assay_place scene_sampled(const struct scene *s, int64_t n)
+{
+    return assay_row_place(s->p, s->sample[n]);
 }
 
 /* Whether row r fails by its O. */

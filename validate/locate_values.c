@@ -9,8 +9,6 @@
 #include <math.h>
 
 enum {
-    LEAST_VALUES = 8, /* a gain is no gain of fewer values */
-    LEAST_CHANNELS = 4,
     HEAD_ROWS = 8, /* sampled rows of a head that is looked for elsewhere */
     SEARCHED_ROWS = 16
 };
@@ -18,13 +16,6 @@ enum {
 /* Among many rows some are near any other: what is looked for in all of them
  * must be the same but for rounding. */
 static const double SAME = 0.99;
-
-/* A guess: gain times a row of E, its channels turned by `turn`. */
-struct guess {
-    const float *row; /* NULL: there is none, as past the last row */
-    double gain;
-    int64_t turn;
-};
 
 /* Squared difference of a row over the channels that are wrong. */
 static double difference(const struct scene *s, struct assay_place at)
@@ -55,41 +46,12 @@ static double left(const struct scene *s, struct assay_place at, struct guess g,
     return sum;
 }
 
-/* The part of a row's difference that a guess explains: 0 where it explains
- * nothing, or is worse than E. */
-static double explained(const struct scene *s, struct assay_place at,
+double locate_explained(const struct scene *s, struct assay_place at,
                         struct guess g)
 {
     double all = difference(s, at);
     double part = 1 - left(s, at, g, all) / all;
     return all > 0 && part > 0 ? part : 0; /* NaN explains nothing */
-}
-
-/* The sums that a least-squares gain is made of. */
-struct gain_sums {
-    double ce, ee;
-};
-
-static void add_gain(const struct scene *s, struct assay_place at,
-                     struct gain_sums *sums)
-{
-    const float *c = scene_row(s, s->in->c, at);
-    const float *e = scene_row(s, s->in->e, at);
-    for (int64_t i = 0; i < s->p->dv; i++)
-        if (s->channel_in[i] && isfinite(c[i]) && isfinite(e[i])) {
-            sums->ce += (double)c[i] * e[i];
-            sums->ee += (double)e[i] * e[i];
-        }
-}
-
-static double gain_of(struct gain_sums sums)
-{
-    return sums.ee > 0 ? sums.ce / sums.ee : 1;
-}
-
-static struct assay_place sampled(const struct scene *s, int64_t n)
-{
-    return assay_row_place(s->p, s->sample[n]);
 }
 
 /* Mean over the sampled rows of what guesses explain. `of` makes a guess for a
@@ -103,19 +65,14 @@ static double mean_explained(const struct scene *s,
     double sum = 0;
     int64_t rows = 0;
     for (int64_t n = 0; n < s->sampled; n++) {
-        struct assay_place at = sampled(s, n);
+        struct assay_place at = scene_sampled(s, n);
         struct guess g = of(s, at, k);
         if (!g.row)
             continue;
         rows++;
-        sum += explained(s, at, g);
+        sum += locate_explained(s, at, g);
     }
     return 2 * rows < s->sampled || rows == 0 ? 0 : sum / (double)rows;
-}
-
-static const float *e_row(const struct scene *s, struct assay_place at)
-{
-    return scene_row(s, s->in->e, at);
 }
 
 static struct guess of_shifted_row(const struct scene *s, struct assay_place at,
@@ -124,13 +81,13 @@ static struct guess of_shifted_row(const struct scene *s, struct assay_place at,
     at.i += k;
     if (at.i < 0 || at.i >= s->p->nq)
         return (struct guess){ 0 };
-    return (struct guess){ e_row(s, at), 1, 0 };
+    return (struct guess){ scene_e_row(s, at), 1, 0 };
 }
 
 static struct guess of_turned_channels(const struct scene *s,
                                        struct assay_place at, int64_t k)
 {
-    return (struct guess){ e_row(s, at), 1, k };
+    return (struct guess){ scene_e_row(s, at), 1, k };
 }
 
 /* The memory of [b, nq, hq, dv] taken for [b, hq, nq, dv]. */
@@ -139,7 +96,7 @@ static struct guess of_layout(const struct scene *s, struct assay_place at,
 {
     int64_t flat = at.i * s->p->hq + at.h + k;
     struct assay_place from = { at.b, flat / s->p->nq, flat % s->p->nq, -1 };
-    return (struct guess){ e_row(s, from), 1, 0 };
+    return (struct guess){ scene_e_row(s, from), 1, 0 };
 }
 
 /* -- values that need no other row -- */
@@ -164,7 +121,7 @@ static bool find_not_finite(const struct scene *s, struct pattern *found)
         if (!scene_o_fails(s, r))
             continue;
         struct assay_place at = assay_row_place(s->p, r);
-        const float *c = scene_row(s, s->in->c, at), *e = e_row(s, at);
+        const float *c = scene_row(s, s->in->c, at), *e = scene_e_row(s, at);
         int64_t here = 0;
         for (int64_t i = 0; i < s->p->dv; i++)
             here += !isfinite(c[i]) && !assay_same_class(c[i], e[i]);
@@ -189,9 +146,9 @@ static bool find_constant(const struct scene *s, struct pattern *found)
     int64_t same = 0, all = 0, first = 0;
     while (!s->channel_in[first])
         first++;
-    float value = scene_row(s, s->in->c, sampled(s, 0))[first];
+    float value = scene_row(s, s->in->c, scene_sampled(s, 0))[first];
     for (int64_t n = 0; n < s->sampled; n++) {
-        const float *c = scene_row(s, s->in->c, sampled(s, n));
+        const float *c = scene_row(s, s->in->c, scene_sampled(s, n));
         for (int64_t i = 0; i < s->p->dv; i++) {
             same += s->channel_in[i] && c[i] == value;
             all += s->channel_in[i];
@@ -203,77 +160,7 @@ static bool find_constant(const struct scene *s, struct pattern *found)
                                0,
                                value,
                                (double)same / (double)all };
-    return all >= LEAST_VALUES && found->explained >= LOCATE_COVERS;
-}
-
-static bool find_gain(const struct scene *s, struct pattern *found)
-{
-    struct gain_sums sums = { 0 };
-    double sum = 0;
-    for (int64_t n = 0; n < s->sampled; n++)
-        add_gain(s, sampled(s, n), &sums);
-    double gain = gain_of(sums);
-    for (int64_t n = 0; n < s->sampled; n++) {
-        struct assay_place at = sampled(s, n);
-        sum += explained(s, at, (struct guess){ e_row(s, at), gain, 0 });
-    }
-    bool sign = fabs(gain + 1) < 0.01;
-    *found = (struct pattern){ sign ? PATTERN_SIGN : PATTERN_GAIN,
-                               0,
-                               0,
-                               0,
-                               gain,
-                               sum / (double)s->sampled };
-    return s->sampled * s->channels >= LEAST_VALUES &&
-           found->explained >= LOCATE_EXPLAINS;
-}
-
-/* The sample goes from head to head in order. */
-static bool find_gain_head(const struct scene *s, struct pattern *found)
-{
-    double sum = 0, far = 0;
-    *found = (struct pattern){ .id = PATTERN_GAIN_HEAD };
-    for (int64_t n = 0, end; n < s->sampled; n = end) {
-        const int64_t head = s->sample[n] / s->p->nq;
-        struct gain_sums sums = { 0 };
-        for (end = n; end < s->sampled && s->sample[end] / s->p->nq == head;
-             end++)
-            add_gain(s, sampled(s, end), &sums);
-        double gain = gain_of(sums);
-        if ((end - n) * s->channels < LEAST_VALUES || end - n < 2)
-            return false;
-        for (; n < end; n++) {
-            struct assay_place at = sampled(s, n);
-            sum += explained(s, at, (struct guess){ e_row(s, at), gain, 0 });
-        }
-        if (fabs(gain - 1) > far) {
-            far = fabs(gain - 1);
-            found->a = head % s->p->hq;
-            found->x = gain;
-        }
-    }
-    found->explained = sum / (double)s->sampled;
-    return found->explained >= LOCATE_EXPLAINS;
-}
-
-static bool find_gain_row(const struct scene *s, struct pattern *found)
-{
-    double sum = 0, far = 0;
-    *found = (struct pattern){ .id = PATTERN_GAIN_ROW };
-    for (int64_t n = 0; n < s->sampled; n++) {
-        struct assay_place at = sampled(s, n);
-        struct gain_sums sums = { 0 };
-        add_gain(s, at, &sums);
-        double gain = gain_of(sums);
-        sum += explained(s, at, (struct guess){ e_row(s, at), gain, 0 });
-        if (fabs(gain - 1) > far) {
-            far = fabs(gain - 1);
-            found->x = gain;
-        }
-    }
-    found->explained = sum / (double)s->sampled;
-    return s->channels >= LEAST_CHANNELS && far > 0 &&
-           found->explained >= LOCATE_EXPLAINS;
+    return all >= LOCATE_VALUES && found->explained >= LOCATE_COVERS;
 }
 
 /* -- answers that belong elsewhere -- */
@@ -297,7 +184,7 @@ static bool find_channels_shifted(const struct scene *s, struct pattern *found)
 {
     const int64_t dv = s->p->dv;
     *found = (struct pattern){ .id = PATTERN_CHANNELS_SHIFTED, .b = dv };
-    for (int64_t k = 1; k < dv && s->channels >= LEAST_CHANNELS; k++) {
+    for (int64_t k = 1; k < dv && s->channels >= LOCATE_CHANNELS; k++) {
         double part = mean_explained(s, of_turned_channels, k);
         if (part > found->explained) {
             found->a = k;
@@ -325,10 +212,11 @@ static double head_explained(const struct scene *s, int64_t n, int64_t b,
     for (;
          n < s->sampled && rows < HEAD_ROWS && s->sample[n] / s->p->nq == head;
          n++, rows++) {
-        struct assay_place at = sampled(s, n), from = at;
+        struct assay_place at = scene_sampled(s, n), from = at;
         from.b = b;
         from.h = g;
-        sum += explained(s, at, (struct guess){ e_row(s, from), 1, 0 });
+        sum += locate_explained(s, at,
+                                (struct guess){ scene_e_row(s, from), 1, 0 });
     }
     return sum / (double)rows;
 }
@@ -338,7 +226,7 @@ static double head_explained(const struct scene *s, int64_t n, int64_t b,
 static double best_source(const struct scene *s, int64_t n, bool batches,
                           int64_t *source)
 {
-    struct assay_place at = sampled(s, n);
+    struct assay_place at = scene_sampled(s, n);
     double best = -1;
     for (int64_t g = 0; g < (batches ? s->p->b : s->p->hq); g++) {
         if (g == (batches ? at.b : at.h))
@@ -380,7 +268,7 @@ static bool find_heads(const struct scene *s, bool batches,
         return false;
     for (int64_t n = 0, g = 0; n < s->sampled;) {
         const int64_t head = s->sample[n] / s->p->nq;
-        struct assay_place at = sampled(s, n);
+        struct assay_place at = scene_sampled(s, n);
         sum += best_source(s, n, batches, &g);
         add_source(&all, batches ? at.b : at.h, g, heads);
         other |= (batches ? at.b : at.h) == all.b;
@@ -418,7 +306,7 @@ static double search_row(const struct scene *s, struct assay_place at,
     for (int64_t r = 0; r < assay_problem_rows(s->p); r++) {
         struct assay_place here = assay_row_place(s->p, r);
         double rest =
-            left(s, at, (struct guess){ e_row(s, here), 1, 0 }, least);
+            left(s, at, (struct guess){ scene_e_row(s, here), 1, 0 }, least);
         if (rest < least) {
             least = rest;
             *from = here;
@@ -434,10 +322,10 @@ static bool find_stale(const struct scene *s, struct pattern *found)
     const int64_t most =
         s->sampled < SEARCHED_ROWS ? s->sampled : SEARCHED_ROWS;
     double sum = 0;
-    if (s->channels < LEAST_CHANNELS)
+    if (s->channels < LOCATE_CHANNELS)
         return false;
     for (int64_t n = 0; n < most; n++) {
-        at[n % 2] = sampled(s, n * s->sampled / most);
+        at[n % 2] = scene_sampled(s, n * s->sampled / most);
         sum += search_row(s, at[n % 2], &from[n % 2]);
     }
     const bool swapped = s->sampled == 2 && at[0].b == at[1].b &&
@@ -460,11 +348,11 @@ void locate_values(const struct scene *s, struct location *out)
 {
     struct pattern *found = &out->found[PATTERN_KIND_VALUES];
     if (find_lse_only(s, found) || find_not_finite(s, found) ||
-        find_constant(s, found) || find_gain(s, found) ||
-        find_gain_head(s, found) || find_rows_shifted(s, found) ||
+        find_constant(s, found) || locate_gain(s, out) ||
+        locate_gain_head(s, out) || find_rows_shifted(s, found) ||
         find_heads(s, false, found) || find_heads(s, true, found) ||
         find_layout(s, found) || find_channels_shifted(s, found) ||
-        find_stale(s, found) || find_gain_row(s, found))
+        find_stale(s, found) || locate_gain_row(s, out))
         return;
     *found = (struct pattern){ .id = PATTERN_NONE };
 }
