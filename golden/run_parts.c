@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "golden/input.h"
+#include "golden/run_facts.h"
 #include "golden/temp_file.h"
 
 enum { DIGITS = 8 };
@@ -250,16 +251,46 @@ enum assay_status run_parts_read(const struct run_parts *parts, size_t at,
 
 /* ---- together ---- */
 
+/* The run that parts are to be of; a program's build is that of the first
+ * which tells it. */
+struct one_run {
+    struct run_file *first;
+    struct run_facts facts; /* of it */
+    char build[256];
+};
+
+static enum assay_status check_part(struct one_run *run, const char *folder,
+                                    size_t at, const struct run_file *part,
+                                    struct assay_error *err)
+{
+    const struct run_facts *facts = run_file_facts(part);
+    struct run_facts_other other;
+    if (run_facts_differ(&run->facts, facts, &other))
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: result %zu is of another run than those before: "
+                          "its %s is \"%.60s\", theirs is \"%.60s\"; remove "
+                          "it, or let --resume make it again",
+                          input_path(folder).s, at, other.key, other.b,
+                          other.a);
+    if (!run->facts.module_build[0]) {
+        snprintf(run->build, sizeof run->build, "%s", facts->module_build);
+        run->facts.module_build = run->build;
+    }
+    return ASSAY_OK;
+}
+
+/* `run` NULL: it was checked where it was taken. */
 static enum assay_status copy_part(const char *folder, size_t at,
+                                   struct one_run *run,
                                    struct run_file_writer *to,
                                    struct assay_error *err)
 {
     struct run_file *part;
     struct run_result r;
     enum assay_status st = read_part(folder, at, &part, err);
-    if (st != ASSAY_OK)
-        return st;
-    if ((st = run_file_read(part, 0, &r, err)) == ASSAY_OK) {
+    if (st == ASSAY_OK && run)
+        st = check_part(run, folder, at, part, err);
+    if (st == ASSAY_OK && (st = run_file_read(part, 0, &r, err)) == ASSAY_OK) {
         st = run_file_add(to, &r, err);
         run_result_free(&r);
     }
@@ -278,7 +309,7 @@ enum assay_status run_parts_join(struct run_parts *parts, size_t count,
     if (st != ASSAY_OK)
         return st;
     for (size_t i = 0; st == ASSAY_OK && i < count; i++)
-        st = copy_part(parts->path, i, w, err);
+        st = copy_part(parts->path, i, NULL, w, err);
     if (st != ASSAY_OK) {
         run_file_abandon(w);
         return st;
@@ -291,22 +322,21 @@ enum assay_status run_parts_join(struct run_parts *parts, size_t count,
 
 /* The facts are those of the first part. */
 static enum assay_status begin_gather(const char *path, size_t first, size_t n,
-                                      const char *to,
+                                      const char *to, struct one_run *run,
                                       struct run_file_writer **w,
                                       struct assay_error *err)
 {
-    struct run_file *part;
     char many[24];
-    enum assay_status st = read_part(path, first, &part, err);
+    enum assay_status st = read_part(path, first, &run->first, err);
     if (st != ASSAY_OK)
         return st;
-    struct run_facts facts = *run_file_facts(part);
-    char *command = run_file_provenance(part, "command");
+    run->facts = *run_file_facts(run->first);
+    struct run_facts facts = run->facts;
+    char *command = run_file_provenance(run->first, "command");
     snprintf(many, sizeof many, "%zu", n);
     facts.unfinished = many;
     st = run_file_create(to, command ? command : "", &facts, w, err);
     free(command);
-    run_file_close(part);
     return st;
 }
 
@@ -314,15 +344,17 @@ enum assay_status run_parts_gather(const char *path, const char *to,
                                    struct assay_error *err)
 {
     size_t *list, n;
+    struct one_run run = { 0 };
     struct run_file_writer *w = NULL;
     enum assay_status st = list_parts(path, &list, &n, err);
     if (st == ASSAY_OK && n == 0)
         st = assay_fail(err, ASSAY_FORMAT, "%s: has no results",
                         input_path(path).s);
     if (st == ASSAY_OK)
-        st = begin_gather(path, list[0], n, to, &w, err);
+        st = begin_gather(path, list[0], n, to, &run, &w, err);
     for (size_t i = 0; st == ASSAY_OK && i < n; i++)
-        st = copy_part(path, list[i], w, err);
+        st = copy_part(path, list[i], &run, w, err);
+    run_file_close(run.first);
     free(list);
     if (st == ASSAY_OK)
         return run_file_commit(w, err);
