@@ -147,6 +147,39 @@ static enum assay_status lock_folder(struct run_parts *parts,
                             input_path(parts->path).s, strerror(why));
 }
 
+/* A link would be followed, and what it names read or replaced. */
+static enum assay_status check_part_file(const char *folder, size_t at,
+                                         struct assay_error *err)
+{
+    char path[PATH_MAX];
+    struct stat info;
+    if (!part_path(folder, at, path))
+        return assay_fail(err, ASSAY_FILE, "%.200s...: name is too long",
+                          folder);
+    if (lstat(path, &info) != 0)
+        return assay_fail(err, ASSAY_FILE, "%s: cannot be read: %s",
+                          input_path(path).s, strerror(errno));
+    if (S_ISREG(info.st_mode))
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_FILE,
+                      "%s: is %s, a part of a run record is a regular file; "
+                      "remove it",
+                      input_path(path).s,
+                      S_ISLNK(info.st_mode) ? "a symbolic link"
+                                            : "no regular file");
+}
+
+static enum assay_status check_part_files(const char *folder,
+                                          struct assay_error *err)
+{
+    size_t *list, n;
+    enum assay_status st = list_parts(folder, &list, &n, err);
+    for (size_t i = 0; st == ASSAY_OK && i < n; i++)
+        st = check_part_file(folder, list[i], err);
+    free(list);
+    return st;
+}
+
 enum assay_status run_parts_open(const char *path, bool resume,
                                  struct run_parts **out,
                                  struct assay_error *err)
@@ -168,6 +201,8 @@ enum assay_status run_parts_open(const char *path, bool resume,
     parts->lock = -1;
     if (st == ASSAY_OK)
         st = lock_folder(parts, err);
+    if (st == ASSAY_OK)
+        st = check_part_files(parts->path, err);
     if (st != ASSAY_OK) {
         run_parts_close(parts);
         return st;
@@ -229,10 +264,9 @@ static enum assay_status read_part(const char *folder, size_t at,
 {
     char path[PATH_MAX];
     *out = NULL;
-    if (!part_path(folder, at, path))
-        return assay_fail(err, ASSAY_FILE, "%.200s...: name is too long",
-                          folder);
-    enum assay_status st = run_file_open(path, out, err);
+    enum assay_status st = check_part_file(folder, at, err);
+    if (st == ASSAY_OK && part_path(folder, at, path))
+        st = run_file_open(path, out, err);
     if (st != ASSAY_OK || run_file_count(*out) == 1)
         return st;
     st = assay_fail(err, ASSAY_FORMAT,
