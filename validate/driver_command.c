@@ -179,7 +179,11 @@ static void tell_missing(const struct command *c, const char *why,
 {
     const size_t n = strlen(c->out);
     r->verdict = VERDICT_MISSING;
-    if (access(c->out, F_OK) != 0)
+    if (!temp_folder_is(&c->folder))
+        snprintf(r->reason, sizeof r->reason,
+                 "the program came to a good end and removed the folder of its "
+                 "files");
+    else if (access(c->out, F_OK) != 0)
         snprintf(r->reason, sizeof r->reason,
                  "the program came to a good end and left no output file");
     else if (strncmp(why, c->out, n) == 0 && strncmp(why + n, ": ", 2) == 0)
@@ -229,14 +233,16 @@ static enum assay_status run(struct driver *d, const struct driver_run *r,
 {
     struct command *c = d->own;
     struct ending e = { .result = result };
-    struct case_file file;
+    struct case_file file = { 0 };
     *ran = false;
     *out = (struct candidate){ 0 };
     snprintf(c->in, sizeof c->in, "%s/%u.in.safetensors", c->folder.path,
              r->number);
     snprintf(c->out, sizeof c->out, "%s/%u.out.safetensors", c->folder.path,
              r->number);
-    enum assay_status st = case_file_write(c->in, r, &file, err);
+    enum assay_status st = temp_folder_restore(&c->folder, err);
+    if (st == ASSAY_OK)
+        st = case_file_write(c->in, r, &file, err);
     if (st == ASSAY_OK)
         st = d->kind == DRIVER_EXEC ? run_exec(c, r, &e, err)
                                     : run_serve(c, r, &e, err);
