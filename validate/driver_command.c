@@ -146,6 +146,13 @@ static enum assay_status run_serve(struct command *c,
         snprintf(result->reason, sizeof result->reason,
                  "the program says that it failed: %s", answer.reason);
         break;
+    case SERVED_LONG:
+        result->verdict = VERDICT_CRASH;
+        snprintf(result->reason, sizeof result->reason,
+                 "the program gave no answer: a line of more than %d bytes is "
+                 "none",
+                 (int)SERVED_LINE);
+        break;
     case SERVED_ENDED: ended(c, &answer.child, " gave no answer:", e); break;
     case SERVED_DEAF:
         result->verdict = VERDICT_CRASH;
