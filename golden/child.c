@@ -52,6 +52,29 @@ void child_prepare(int parent)
     sigprocmask(SIG_UNBLOCK, &all, NULL);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+void child_close_others(const int *keep, size_t n)
+{
+    int kept[CHILD_KEPT];
+    unsigned from = STDERR_FILENO + 1;
+    for (size_t i = 0; i < n; i++)
+        kept[i] = keep[i];
+    qsort(kept, n, sizeof *kept, by_value);
+    for (size_t i = 0; i < n; i++) {
+        if (kept[i] < (int)from)
+            continue;
+        if (kept[i] > (int)from)
+            close_range(from, (unsigned)kept[i] - 1, 0);
+        from = (unsigned)kept[i] + 1;
+    }
+    close_range(from, ~0u, 0);
+}
+
 _Noreturn static void be_child(void (*work)(void *), void *context, int output,
                                bool *returned, pid_t parent)
 {

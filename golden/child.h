@@ -29,6 +29,14 @@ struct child_outcome {
     char output[240]; /* the last line of them */
 };
 
+/* In a child. Closes all descriptors but stdin, stdout, stderr and the n <=
+ * CHILD_KEPT of `keep`: for work that runs foreign code, which could write to
+ * our outputs, or leave a process that holds our locks. Work that opens files
+ * with HDF5 cannot: the library reads one that its parent has open through the
+ * parent's descriptor. */
+enum { CHILD_KEPT = 4 };
+void child_close_others(const int *keep, size_t n);
+
 /* Runs `work` in a child with default signals, no core file, the default
  * floating-point environment, and nothing on stdin. Of what it prints the end
  * is kept. What it leaves must be in shared memory. ASSAY_INTERNAL if there is

@@ -31,6 +31,7 @@ static void work(void *context)
     if (dup2(files->script, STDIN_FILENO) < 0 ||
         dup2(files->drawing, STDOUT_FILENO) < 0)
         _exit(NO_RUN);
+    child_close_others(NULL, 0);
     execlp("gnuplot", "gnuplot", "-d", "-", (char *)NULL);
     _exit(errno == ENOENT ? NO_PROGRAM : NO_RUN);
 }

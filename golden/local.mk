@@ -29,7 +29,8 @@ golden_libgolden_la_SOURCES = \
 	golden/plot_cells.c golden/plot_points.c golden/plot_script.h \
 	golden/provenance.c golden/provenance.h golden/recipe_file.c \
 	golden/recipe_file.h golden/run_array.def golden/run_beyond.def \
-	golden/run_count.def golden/run_fact.def golden/run_file.h \
+	golden/run_count.def golden/run_fact.def golden/run_facts.c \
+	golden/run_facts.h golden/run_file.h \
 	golden/run_file_read.c golden/run_file_write.c golden/run_json.c \
 	golden/run_json.h golden/run_layout.c golden/run_layout.h golden/file_hash.c golden/file_hash.h \
 	golden/run_parts.c golden/run_parts.h \

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "golden/input.h"
+#include "golden/run_facts.h"
 #include "golden/temp_file.h"
 
 enum { DIGITS = 8 };
@@ -146,6 +147,39 @@ static enum assay_status lock_folder(struct run_parts *parts,
                             input_path(parts->path).s, strerror(why));
 }
 
+/* A link would be followed, and what it names read or replaced. */
+static enum assay_status check_part_file(const char *folder, size_t at,
+                                         struct assay_error *err)
+{
+    char path[PATH_MAX];
+    struct stat info;
+    if (!part_path(folder, at, path))
+        return assay_fail(err, ASSAY_FILE, "%.200s...: name is too long",
+                          folder);
+    if (lstat(path, &info) != 0)
+        return assay_fail(err, ASSAY_FILE, "%s: cannot be read: %s",
+                          input_path(path).s, strerror(errno));
+    if (S_ISREG(info.st_mode))
+        return ASSAY_OK;
+    return assay_fail(err, ASSAY_FILE,
+                      "%s: is %s, a part of a run record is a regular file; "
+                      "remove it",
+                      input_path(path).s,
+                      S_ISLNK(info.st_mode) ? "a symbolic link"
+                                            : "no regular file");
+}
+
+static enum assay_status check_part_files(const char *folder,
+                                          struct assay_error *err)
+{
+    size_t *list, n;
+    enum assay_status st = list_parts(folder, &list, &n, err);
+    for (size_t i = 0; st == ASSAY_OK && i < n; i++)
+        st = check_part_file(folder, list[i], err);
+    free(list);
+    return st;
+}
+
 enum assay_status run_parts_open(const char *path, bool resume,
                                  struct run_parts **out,
                                  struct assay_error *err)
@@ -167,6 +201,8 @@ enum assay_status run_parts_open(const char *path, bool resume,
     parts->lock = -1;
     if (st == ASSAY_OK)
         st = lock_folder(parts, err);
+    if (st == ASSAY_OK)
+        st = check_part_files(parts->path, err);
     if (st != ASSAY_OK) {
         run_parts_close(parts);
         return st;
@@ -228,10 +264,9 @@ static enum assay_status read_part(const char *folder, size_t at,
 {
     char path[PATH_MAX];
     *out = NULL;
-    if (!part_path(folder, at, path))
-        return assay_fail(err, ASSAY_FILE, "%.200s...: name is too long",
-                          folder);
-    enum assay_status st = run_file_open(path, out, err);
+    enum assay_status st = check_part_file(folder, at, err);
+    if (st == ASSAY_OK && part_path(folder, at, path))
+        st = run_file_open(path, out, err);
     if (st != ASSAY_OK || run_file_count(*out) == 1)
         return st;
     st = assay_fail(err, ASSAY_FORMAT,
@@ -250,16 +285,46 @@ enum assay_status run_parts_read(const struct run_parts *parts, size_t at,
 
 /* ---- together ---- */
 
+/* The run that parts are to be of; a program's build is that of the first
+ * which tells it. */
+struct one_run {
+    struct run_file *first;
+    struct run_facts facts; /* of it */
+    char build[256];
+};
+
+static enum assay_status check_part(struct one_run *run, const char *folder,
+                                    size_t at, const struct run_file *part,
+                                    struct assay_error *err)
+{
+    const struct run_facts *facts = run_file_facts(part);
+    struct run_facts_other other;
+    if (run_facts_differ(&run->facts, facts, &other))
+        return assay_fail(err, ASSAY_FORMAT,
+                          "%s: result %zu is of another run than those before: "
+                          "its %s is \"%.60s\", theirs is \"%.60s\"; remove "
+                          "it, or let --resume make it again",
+                          input_path(folder).s, at, other.key, other.b,
+                          other.a);
+    if (!run->facts.module_build[0]) {
+        snprintf(run->build, sizeof run->build, "%s", facts->module_build);
+        run->facts.module_build = run->build;
+    }
+    return ASSAY_OK;
+}
+
+/* `run` NULL: it was checked where it was taken. */
 static enum assay_status copy_part(const char *folder, size_t at,
+                                   struct one_run *run,
                                    struct run_file_writer *to,
                                    struct assay_error *err)
 {
     struct run_file *part;
     struct run_result r;
     enum assay_status st = read_part(folder, at, &part, err);
-    if (st != ASSAY_OK)
-        return st;
-    if ((st = run_file_read(part, 0, &r, err)) == ASSAY_OK) {
+    if (st == ASSAY_OK && run)
+        st = check_part(run, folder, at, part, err);
+    if (st == ASSAY_OK && (st = run_file_read(part, 0, &r, err)) == ASSAY_OK) {
         st = run_file_add(to, &r, err);
         run_result_free(&r);
     }
@@ -278,7 +343,7 @@ enum assay_status run_parts_join(struct run_parts *parts, size_t count,
     if (st != ASSAY_OK)
         return st;
     for (size_t i = 0; st == ASSAY_OK && i < count; i++)
-        st = copy_part(parts->path, i, w, err);
+        st = copy_part(parts->path, i, NULL, w, err);
     if (st != ASSAY_OK) {
         run_file_abandon(w);
         return st;
@@ -291,22 +356,21 @@ enum assay_status run_parts_join(struct run_parts *parts, size_t count,
 
 /* The facts are those of the first part. */
 static enum assay_status begin_gather(const char *path, size_t first, size_t n,
-                                      const char *to,
+                                      const char *to, struct one_run *run,
                                       struct run_file_writer **w,
                                       struct assay_error *err)
 {
-    struct run_file *part;
     char many[24];
-    enum assay_status st = read_part(path, first, &part, err);
+    enum assay_status st = read_part(path, first, &run->first, err);
     if (st != ASSAY_OK)
         return st;
-    struct run_facts facts = *run_file_facts(part);
-    char *command = run_file_provenance(part, "command");
+    run->facts = *run_file_facts(run->first);
+    struct run_facts facts = run->facts;
+    char *command = run_file_provenance(run->first, "command");
     snprintf(many, sizeof many, "%zu", n);
     facts.unfinished = many;
     st = run_file_create(to, command ? command : "", &facts, w, err);
     free(command);
-    run_file_close(part);
     return st;
 }
 
@@ -314,15 +378,17 @@ enum assay_status run_parts_gather(const char *path, const char *to,
                                    struct assay_error *err)
 {
     size_t *list, n;
+    struct one_run run = { 0 };
     struct run_file_writer *w = NULL;
     enum assay_status st = list_parts(path, &list, &n, err);
     if (st == ASSAY_OK && n == 0)
         st = assay_fail(err, ASSAY_FORMAT, "%s: has no results",
                         input_path(path).s);
     if (st == ASSAY_OK)
-        st = begin_gather(path, list[0], n, to, &w, err);
+        st = begin_gather(path, list[0], n, to, &run, &w, err);
     for (size_t i = 0; st == ASSAY_OK && i < n; i++)
-        st = copy_part(path, list[i], w, err);
+        st = copy_part(path, list[i], &run, w, err);
+    run_file_close(run.first);
     free(list);
     if (st == ASSAY_OK)
         return run_file_commit(w, err);

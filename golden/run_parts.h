@@ -15,7 +15,8 @@ struct run_parts;
 
 /* Makes the folder of the record `path`, or goes on with it where `resume`
  * says so; nobody else can until run_parts_close. ASSAY_USAGE where it is there
- * and should not be, or where another run has it. */
+ * and should not be, or where another run has it; ASSAY_FILE where a part is
+ * no regular file. */
 enum assay_status run_parts_open(const char *path, bool resume,
                                  struct run_parts **out,
                                  struct assay_error *err);

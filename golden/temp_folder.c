@@ -117,6 +117,27 @@ enum assay_status temp_folder_new(struct temp_folder *folder,
     return st;
 }
 
+bool temp_folder_is(const struct temp_folder *folder)
+{
+    struct stat info;
+    return lstat(folder->path, &info) == 0 && S_ISDIR(info.st_mode) &&
+           info.st_uid == geteuid();
+}
+
+enum assay_status temp_folder_restore(const struct temp_folder *folder,
+                                      struct assay_error *err)
+{
+    if (temp_folder_is(folder))
+        return ASSAY_OK;
+    unlink(folder->path);
+    return mkdir(folder->path, 0700) == 0
+               ? ASSAY_OK
+               : assay_fail(err, ASSAY_FILE,
+                            "%.200s: the program removed it, and it cannot be "
+                            "made again: %s",
+                            folder->path, strerror(errno));
+}
+
 void temp_folder_guard(struct temp_folder *folder, int group)
 {
     *folder->group = group;

@@ -8,6 +8,7 @@
 #define ASSAY_TEMP_FOLDER_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "assay/error.h"
 
@@ -22,6 +23,12 @@ struct temp_folder {
  * ASSAY_FILE, ASSAY_INTERNAL; then there is none. */
 enum assay_status temp_folder_new(struct temp_folder *folder,
                                   struct assay_error *err);
+/* Makes it again where the program removed it, or put in its place what is no
+ * folder of this user. ASSAY_FILE. */
+enum assay_status temp_folder_restore(const struct temp_folder *folder,
+                                      struct assay_error *err);
+/* Whether it is there. */
+bool temp_folder_is(const struct temp_folder *folder);
 /* The process group to be ended too; 0: none. */
 void temp_folder_guard(struct temp_folder *folder, int group);
 /* Comes back when the folder is gone. One that is all zeros is allowed. */

@@ -192,7 +192,7 @@ static int forks(job *j)
     return run(j);
 }
 
-static int leaves_a_daemon(job *j)
+static int leave_a_daemon(void)
 {
     int ready[2];
     char byte;
@@ -214,7 +214,17 @@ static int leaves_a_daemon(job *j)
     if (read(ready[0], &byte, 1) != 0) /* until it is on its own */
         return 1;
     close(ready[0]);
-    return run(j);
+    return 0;
+}
+
+static int leaves_a_daemon(job *j)
+{
+    return leave_a_daemon() || run(j);
+}
+
+static int leaves_it_and_sleeps(job *j)
+{
+    return leave_a_daemon() || sleeps(j);
 }
 
 static int flushes_to_zero(job *j)
@@ -261,6 +271,16 @@ static int closes_all(job *j)
 {
     for (int fd = 0; fd < 1024; fd++)
         close(fd);
+    return run(j);
+}
+
+/* What it prints is told; what else is open is none of its business. */
+static int writes_to_all(job *j)
+{
+    for (int fd = 3; fd < 1024; fd++)
+        if (write(fd, "forged\n", 7) == 7)
+            printf("descriptor %d took it\n", fd);
+    fflush(stdout);
     return run(j);
 }
 
@@ -316,6 +336,7 @@ static int leaves_one(job *j)
     X(kills_itself) X(kills_its_group) X(exits) X(exits_113)                  \
         X(exits_in_a_thread) X(returns_an_error) X(jumps_out) X(spins)        \
             X(sleeps) X(stops) X(eats_memory) X(forks) X(leaves_a_daemon)     \
+                X(leaves_it_and_sleeps) X(writes_to_all)                      \
                 X(flushes_to_zero) X(rounds_up) X(prints) X(prints_much)      \
                     X(changes_folder) X(closes_all) X(writes_past_end)        \
                         X(reads_past_end) X(reads_before) X(changes_an_input) \

@@ -20,6 +20,7 @@ static void ask(void *context)
     struct asking *a = context;
     struct device d;
     int count = 0;
+    child_close_others(NULL, 0);
     if (!device_load(a->kind, &d) || !d.calls->count(&d, &count))
         snprintf(a->said, sizeof a->said, "%s", d.said);
     for (int i = 0; i < count && i < DEVICES_MAX; i++) {

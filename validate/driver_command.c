@@ -151,6 +151,13 @@ static enum assay_status run_serve(struct command *c,
         snprintf(result->reason, sizeof result->reason,
                  "the program's answer is none: %s", answer.reason);
         break;
+    case SERVED_LONG:
+        result->verdict = VERDICT_CRASH;
+        snprintf(result->reason, sizeof result->reason,
+                 "the program gave no answer: a line of more than %d bytes is "
+                 "none",
+                 (int)SERVED_LINE);
+        break;
     case SERVED_ENDED: ended(c, &answer.child, " gave no answer:", e); break;
     case SERVED_DEAF:
         result->verdict = VERDICT_CRASH;
@@ -187,7 +194,11 @@ static void tell_missing(const struct command *c, bool served, const char *why,
 {
     const size_t n = strlen(c->out);
     r->verdict = VERDICT_MISSING;
-    if (access(c->out, F_OK) != 0)
+    if (!temp_folder_is(&c->folder))
+        snprintf(r->reason, sizeof r->reason,
+                 "the program came to a good end and removed the folder of its "
+                 "files");
+    else if (access(c->out, F_OK) != 0)
         snprintf(r->reason, sizeof r->reason,
                  "the program %s and left no output file",
                  served ? "answered \"ok\"" : "came to a good end");
@@ -238,14 +249,16 @@ static enum assay_status run(struct driver *d, const struct driver_run *r,
 {
     struct command *c = d->own;
     struct ending e = { .result = result };
-    struct case_file file;
+    struct case_file file = { 0 };
     *ran = false;
     *out = (struct candidate){ 0 };
     snprintf(c->in, sizeof c->in, "%s/%u.in.safetensors", c->folder.path,
              r->number);
     snprintf(c->out, sizeof c->out, "%s/%u.out.safetensors", c->folder.path,
              r->number);
-    enum assay_status st = case_file_write(c->in, r, &file, err);
+    enum assay_status st = temp_folder_restore(&c->folder, err);
+    if (st == ASSAY_OK)
+        st = case_file_write(c->in, r, &file, err);
     if (st == ASSAY_OK)
         st = d->kind == DRIVER_EXEC ? run_exec(c, r, &e, err)
                                     : run_serve(c, r, &e, err);

@@ -98,6 +98,7 @@ static void ask(void *context)
 {
     struct asking *a = context;
     struct driver_info *info = a->info;
+    child_close_others(NULL, 0);
     const struct assay_kernel_module *m =
         module_load(info->path, a->why, a->why_bytes);
     if (!m)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "golden/file_hash.h"
+#include "golden/run_facts.h"
 #include "golden/run_parts.h"
 #include "golden/verb.h"
 
@@ -62,59 +63,23 @@ static bool is_program(const struct report *r)
     return r->driver == DRIVER_EXEC || r->driver == DRIVER_SERVE;
 }
 
-/* Where a file lies does not make it another one; a program tells its build
- * when it has run. */
-static bool may_differ(const struct report *r, const char *fact)
-{
-    static const char *const always[] = { "set", "set_command", "module",
-                                          "limits_file_name" };
-    static const char *const of_programs[] = { "module_build", "module_device",
-                                               "module_name" };
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-        if (strcmp(fact, always[i]) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof of_programs / sizeof *of_programs; i++)
-        if (is_program(r) && strcmp(fact, of_programs[i]) == 0)
-            return true;
-    /* of a file its bytes count */
-    return !is_program(r) && strcmp(fact, "driver_option") == 0;
-}
-
-static enum assay_status check_facts(const struct record_writer *w,
-                                     const struct run_facts *then,
-                                     struct assay_error *err)
-{
-    const struct run_facts now = facts_of(w);
-    const struct {
-        const char *key, *now, *then;
-    } all[] = {
-#define RUN_FACT(member, needed) { #member, now.member, then->member },
-#include "golden/run_fact.def"
-#undef RUN_FACT
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        const char *a = all[i].now ? all[i].now : "",
-                   *b = all[i].then ? all[i].then : "";
-        if (may_differ(w->report, all[i].key) || strcmp(a, b) == 0)
-            continue;
-        return assay_fail(err, ASSAY_USAGE,
-                          "%s: is of another run: its %s is \"%.60s\", now it "
-                          "is \"%.60s\"; remove it to begin anew",
-                          run_parts_path(w->parts), all[i].key, b, a);
-    }
-    return ASSAY_OK;
-}
-
+/* What its first part says; another one that is not of this run is made again
+ * (record_take). */
 static enum assay_status check_resumed(const struct record_writer *w,
                                        struct assay_error *err)
 {
+    const struct run_facts now = facts_of(w);
     size_t at;
     struct run_file *part;
+    struct run_facts_other other;
     if (!run_parts_any(w->parts, &at))
         return ASSAY_OK;
     enum assay_status st = run_parts_read(w->parts, at, &part, err);
-    if (st == ASSAY_OK)
-        st = check_facts(w, run_file_facts(part), err);
+    if (st == ASSAY_OK && run_facts_differ(&now, run_file_facts(part), &other))
+        st = assay_fail(err, ASSAY_USAGE,
+                        "%s: is of another run: its %s is \"%.60s\", now it "
+                        "is \"%.60s\"; remove it to begin anew",
+                        run_parts_path(w->parts), other.key, other.b, other.a);
     run_file_close(part);
     return st;
 }
@@ -198,6 +163,43 @@ bool record_has(const struct record_writer *w, size_t at)
     return w && run_parts_has(w->parts, at);
 }
 
+/* Says so. A program's build is that of the parts that were taken before, until
+ * it tells its own. */
+static bool is_of_other_run(const struct record_writer *w, size_t at,
+                            const struct run_file *part)
+{
+    struct run_facts now = facts_of(w);
+    struct run_facts_other other;
+    char text[512];
+    if (!now.module_build[0])
+        now.module_build = w->build;
+    if (!run_facts_differ(&now, run_file_facts(part), &other))
+        return false;
+    snprintf(text, sizeof text,
+             "%.200s: result %zu is of another run, and made again: its %s is "
+             "\"%.60s\", now it is \"%.60s\"",
+             run_parts_path(w->parts), at, other.key, other.b, other.a);
+    verb_say("validate", text);
+    return true;
+}
+
+/* The same. */
+static bool is_other_result(const struct record_writer *w, size_t at,
+                            const struct result *then, const struct result *r)
+{
+    char text[768];
+    if (is_same(then, r))
+        return false;
+    snprintf(text, sizeof text,
+             "%.200s: result %zu is another one, and made again: it is case "
+             "%.60s, recipe %s, kernel %s, now it is case %.60s, recipe %s, "
+             "kernel %s",
+             run_parts_path(w->parts), at, then->case_name, then->recipe->name,
+             then->kernel, r->case_name, r->recipe->name, r->kernel);
+    verb_say("validate", text);
+    return true;
+}
+
 static void keep_told(struct record_writer *w, const struct run_facts *then)
 {
     if (!w->build[0])
@@ -222,20 +224,17 @@ enum assay_status record_take(struct record_writer *w, size_t at,
         verb_say("validate", why.text); /* it is made again */
         return ASSAY_OK;
     }
+    if (is_of_other_run(w, at, part)) {
+        run_file_close(part);
+        return ASSAY_OK;
+    }
     enum assay_status st =
         record_judge(part, 0, limits, quarantine, keep, &then, err);
-    if (st == ASSAY_OK && !is_same(&then, r))
-        st = assay_fail(err, ASSAY_USAGE,
-                        "%s: is of another run: result %zu is case %s, recipe "
-                        "%s, kernel %s, now it is case %s, recipe %s, kernel "
-                        "%s; remove it to begin anew",
-                        run_parts_path(w->parts), at, then.case_name,
-                        then.recipe->name, then.kernel, r->case_name,
-                        r->recipe->name, r->kernel);
-    if (st == ASSAY_OK)
+    const bool taking = st == ASSAY_OK && !is_other_result(w, at, &then, r);
+    if (taking)
         keep_told(w, run_file_facts(part));
     run_file_close(part);
-    if (st != ASSAY_OK) {
+    if (!taking) {
         result_free(&then);
         return st;
     }

@@ -30,8 +30,8 @@ enum assay_status record_add(struct record_writer *w, size_t at,
 bool record_has(const struct record_writer *w, size_t at);
 
 /* Result `at`, if it is there: *taken, and what record_judge makes of it is in
- * *r, which says whose it has to be. One that cannot be read is told on stderr
- * and not taken. result_free *r. */
+ * *r, which says whose it has to be. One that cannot be read, or is of another
+ * run, is told on stderr and not taken. result_free *r. */
 enum assay_status record_take(struct record_writer *w, size_t at,
                               const struct limits *limits,
                               const struct quarantine *quarantine,

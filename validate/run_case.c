@@ -280,6 +280,12 @@ static enum assay_status collect(const struct run_request *r,
     return st;
 }
 
+static void do_alone(void *task)
+{
+    child_close_others(NULL, 0);
+    task_do(task);
+}
+
 enum assay_status run_case(const struct run_request *r, bool *ran,
                            struct candidate *out, struct result *result,
                            struct assay_error *err)
@@ -298,7 +304,7 @@ enum assay_status run_case(const struct run_request *r, bool *ran,
         goto out;
     fill_task(r, &buffers, task);
     st = r->worker ? worker_do(r->worker, r->timeout_s, &end, err)
-                   : child_run(task_do, task, r->timeout_s, &end, err);
+                   : child_run(do_alone, task, r->timeout_s, &end, err);
     if (st != ASSAY_OK)
         goto out;
     const struct task_outcome outcome = take_outcome(task);

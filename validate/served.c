@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "validate/served.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -60,7 +61,8 @@ static bool read_answer(const char *line, size_t n, struct served_answer *out)
 static void end_line(struct served *s)
 {
     struct tail *tail = &s->program.tail[0];
-    if (s->answer && !s->answered && read_answer(s->line, s->n, s->answer)) {
+    if (s->answer && !s->answered && !s->in_long &&
+        read_answer(s->line, s->n, s->answer)) {
         s->answered = true;
     } else if (s->n) {
         tail_add(tail, s->line, s->n);
@@ -69,15 +71,46 @@ static void end_line(struct served *s)
     s->n = 0;
 }
 
-/* A line that is too long for an answer is taken in pieces. */
+static size_t skip_space(const char *line, size_t at, size_t n)
+{
+    while (at < n && isspace((unsigned char)line[at]))
+        at++;
+    return at;
+}
+
+/* An object with a key: what programs print besides is seldom that. */
+static bool begins_as_answer(const char *line, size_t n)
+{
+    const size_t at = skip_space(line, 0, n);
+    const size_t key = skip_space(line, at + 1, n);
+    return key < n && line[at] == '{' && line[key] == '"';
+}
+
+/* A line that is too long for an answer is taken in pieces; one that was to be
+ * an answer nevertheless will not be followed by another. */
+static void cut_line(struct served *s)
+{
+    if (s->answer && !s->answered && !s->in_long &&
+        begins_as_answer(s->line, s->n)) {
+        s->answer->end = SERVED_LONG;
+        s->answered = true;
+    }
+    s->in_long = true;
+    end_line(s);
+}
+
 static void hear(void *context, const char *bytes, size_t n)
 {
     struct served *s = context;
     for (size_t i = 0; i < n; i++) {
-        if (bytes[i] != '\n')
-            s->line[s->n++] = bytes[i];
-        if (bytes[i] == '\n' || s->n == SERVED_LINE)
+        if (bytes[i] == '\n') {
             end_line(s);
+            s->in_long = false;
+            continue;
+        }
+        if (s->n == SERVED_LINE)
+            cut_line(s);
+        s->line[s->n++] = bytes[i];
     }
 }
 
@@ -87,6 +120,7 @@ static enum assay_status start(struct served *s, const char *line,
     s->program.hear = hear;
     s->program.context = s;
     s->n = 0;
+    s->in_long = false;
     return program_start(&s->program, line, true, err);
 }
 
@@ -137,9 +171,11 @@ static void ask(struct served *s, const char *text, double until,
     s->program.limit = end - s->program.start;
     listen_until(s, end);
     s->answer = NULL;
-    if (s->answered)
+    if (s->answered && answer->end != SERVED_LONG)
         return;
     program_stop(&s->program, &answer->child);
+    if (s->answered)
+        return;
     answer->end = !told && answer->child.end == CHILD_TIMED_OUT ? SERVED_DEAF
                                                                 : SERVED_ENDED;
 }

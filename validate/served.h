@@ -4,7 +4,7 @@
  * {"in": path, "out": path} on its stdin, one line {"status": "ok"} on its
  * stdout, or "unsupported" or "failed" with "reason". An object with another
  * status, or with a key twice, is a bad answer; other lines on stdout are
- * evidence.
+ * evidence. An answer has no more than SERVED_LINE bytes.
  */
 #ifndef ASSAY_SERVED_H
 #define ASSAY_SERVED_H
@@ -16,6 +16,7 @@ enum served_end {
     SERVED_UNSUPPORTED,
     SERVED_FAILED,
     SERVED_BAD,   /* an answer that is none of these */
+    SERVED_LONG,  /* a line that begins as an answer does is too long for one */
     SERVED_ENDED, /* or was late */
     SERVED_DEAF   /* reads no more */
 };
@@ -23,15 +24,15 @@ enum served_end {
 struct served_answer {
     enum served_end end;
     char reason[240];           /* of unsupported, failed and bad */
-    struct child_outcome child; /* of ended and deaf */
+    struct child_outcome child; /* of ended, long and deaf */
 };
 
 enum { SERVED_LINE = 65536 };
 struct served {
     struct program program;
     struct served_answer *answer; /* while one is awaited */
-    bool answered;
-    char line[SERVED_LINE]; /* what there is of a line */
+    bool answered, in_long;       /* line is the rest of one that is too long */
+    char line[SERVED_LINE];       /* what there is of a line */
     size_t n;
 };
 
@@ -42,8 +43,8 @@ struct served_listener {
 };
 
 /* Tells the program a case, and starts it if it does not run. One that went in
- * peace since it was last asked is started again. Where it ended or was late
- * it runs no more. ASSAY_INTERNAL, ASSAY_MEMORY. */
+ * peace since it was last asked is started again. Where it ended, was late or
+ * had a line too long it runs no more. ASSAY_INTERNAL, ASSAY_MEMORY. */
 enum assay_status served_ask(struct served *s, const char *line, const char *in,
                              const char *out, double timeout_s,
                              const struct served_listener *listener,

@@ -63,7 +63,7 @@ static void serve(void *worker)
 {
     struct worker *w = worker;
     char call;
-    close(w->calls[1]);
+    child_close_others((int[]){ w->calls[0], w->file }, 2);
     while (read(w->calls[0], &call, 1) == 1) {
         task_do(&w->desk->task);
         atomic_store(&w->desk->done, true);
