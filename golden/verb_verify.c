@@ -87,7 +87,7 @@ enum sameness { SAME_BITS, SAME_WITHIN, ELSEWHERE, DIFFERENT };
 
 struct finding {
     enum sameness same;
-    double o, lse; /* largest differences */
+    double o, lse; /* largest differences of an element of O, of an LSE */
 };
 
 /* The first comes back as the error, and is told as such. */
@@ -108,6 +108,12 @@ static bool same_yardstick(double a, double b, double floor)
 static double lse_difference(double a, double b)
 {
     return a == b ? 0 : fabs(a - b);
+}
+
+/* NaN where classes differ. */
+static double element_difference(const struct assay_row *row)
+{
+    return row->mismatched ? NAN : row->max_abs;
 }
 
 static struct finding compare_exact(const struct assay_problem *p,
@@ -214,7 +220,7 @@ static struct finding compare_answer(const struct assay_problem *p,
         if (!(o <= ASSAY_JITTERS_O * fmaxf(i->o[r], j->o[r])) ||
             !(lse <= ASSAY_JITTERS_LSE * fmaxf(i->lse[r], j->lse[r])))
             f.same = DIFFERENT;
-        f.o = assay_worst(f.o, o);
+        f.o = assay_worst(f.o, element_difference(&rows[r]));
         f.lse = assay_worst(f.lse, lse);
     }
     if (!verify_jitter(p, i, j, a->o, same_machine))
@@ -237,7 +243,7 @@ static struct finding compare_elsewhere(const struct assay_problem *p,
         f.same = DIFFERENT;
     assay_rows_compare(p, b->o, a->o, rows);
     for (int64_t r = 0; r < assay_problem_rows(p); r++) {
-        f.o = assay_worst(f.o, rows[r].mismatched ? NAN : rows[r].distance);
+        f.o = assay_worst(f.o, element_difference(&rows[r]));
         if (a->lse)
             f.lse = assay_worst(f.lse, lse_difference(b->lse[r], a->lse[r]));
     }
