@@ -45,6 +45,13 @@ static bool is_wide(enum assay_softmax form)
     return assay_softmax_get(form)->walk == ASSAY_WALK_PARTS;
 }
 
+/* The frozen maximum of fp6p is a model of kernels whose P is FP6. */
+static bool is_for(const struct assay_recipe *recipe, enum assay_softmax form)
+{
+    return form != ASSAY_SOFTMAX_FP6P ||
+           assay_format_get(recipe->p_format)->bits == 6;
+}
+
 /* How many heads fit one form. */
 static enum assay_status try_form(const struct explain_input *in,
                                   const struct assay_inputs *inputs,
@@ -69,38 +76,57 @@ static enum assay_status try_form(const struct explain_input *in,
     return st;
 }
 
+/* "2 of 2 heads fit whole-sum-down (whole-sum-split too); ..." */
+static void tell_form(const struct explain_input *in, const char *wide,
+                      int64_t most, int64_t most_wide, struct explanation *e)
+{
+    const bool alone = *wide && (!e->form[0] || most_wide > most);
+    if (alone)
+        snprintf(e->form, sizeof e->form, "%s", wide);
+    if (!e->form[0])
+        return;
+    e->form_heads = alone ? most_wide : most;
+    snprintf(e->form_fits, sizeof e->form_fits,
+             "%" PRId64 " of %" PRId64 " heads fit %s", e->form_heads,
+             in->result->heads, e->form);
+    if (!alone && *wide && most_wide == most)
+        text_append(e->form_fits, sizeof e->form_fits, " (%s too)", wide);
+    text_append(e->form_fits, sizeof e->form_fits,
+                "; the set's answers are for %s",
+                assay_softmax_get(in->answer->recipe->softmax)->name);
+}
+
 enum assay_status explain_form(const struct explain_input *in,
                                struct explanation *e, struct assay_error *err)
 {
     const struct assay_recipe *own = in->answer->recipe;
     struct assay_inputs inputs = { 0 };
-    int64_t n, most = heads_fitting(in->result);
-    bool only_wide = false;
+    const int64_t fit_own = heads_fitting(in->result);
+    int64_t n, most = fit_own, most_wide = 0;
+    const char *wide = "";
     if (!worth_trying(in))
         return ASSAY_OK;
     enum assay_status st = assay_case_values(in->c, &inputs, err);
     for (int f = 0; st == ASSAY_OK && f < ASSAY_SOFTMAXES; f++) {
         const enum assay_softmax form = (enum assay_softmax)f;
         const struct assay_recipe *other = assay_recipe_in_form(own, form);
-        if (assay_recipe_same(other, own) ||
+        if (!is_for(own, form) || assay_recipe_same(other, own) ||
             (st = try_form(in, &inputs, other, &n, err)) != ASSAY_OK ||
-            n < most || 2 * n < in->result->heads ||
-            n == heads_fitting(in->result) ||
-            (n == most && e->form[0] && is_wide(form)))
+            n <= fit_own || 2 * n < in->result->heads)
             continue;
-        if (n > most || only_wide)
-            e->form[0] = '\0';
-        only_wide = is_wide(form);
-        text_append(e->form, sizeof e->form, "%s%s", e->form[0] ? ", " : "",
-                    assay_softmax_get(form)->name);
-        e->form_heads = most = n;
+        if (is_wide(form)) {
+            wide = assay_softmax_get(form)->name;
+            most_wide = n;
+        } else if (n >= most) {
+            if (n > most)
+                e->form[0] = '\0';
+            text_append(e->form, sizeof e->form, "%s%s", e->form[0] ? ", " : "",
+                        assay_softmax_get(form)->name);
+            most = n;
+        }
     }
-    if (st == ASSAY_OK && e->form[0])
-        snprintf(e->form_fits, sizeof e->form_fits,
-                 "%" PRId64 " of %" PRId64 " heads fit %s; the set's answers "
-                 "are for %s",
-                 most, in->result->heads, e->form,
-                 assay_softmax_get(own->softmax)->name);
+    if (st == ASSAY_OK)
+        tell_form(in, wide, most, most_wide, e);
     assay_inputs_free(&inputs);
     return st;
 }
