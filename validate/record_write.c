@@ -58,11 +58,6 @@ static const char *command_of(const struct record_writer *w)
 
 /* ---- the same run ---- */
 
-static bool is_program(const struct report *r)
-{
-    return r->driver == DRIVER_EXEC || r->driver == DRIVER_SERVE;
-}
-
 /* What its first part says; another one that is not of this run is made again
  * (record_take). */
 static enum assay_status check_resumed(const struct record_writer *w,
