@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const parts[OUTPUT_PARTS] = {
     "o", "lse", "q", "q_scale", "k", "k_scale", "v", "v_scale"
@@ -91,6 +92,31 @@ bool output_name_part(const char *name, enum output_part *part, size_t *base)
     *part = (enum output_part)i;
     *base = (size_t)(dot - name);
     return true;
+}
+
+const char *output_name_meant(const char *name)
+{
+    static const struct {
+        const char *said;
+        enum output_part part;
+    } others[] = {
+        { "out", OUTPUT_O },
+        { "output", OUTPUT_O },
+        { "softmax_lse", OUTPUT_LSE },
+        { "logsumexp", OUTPUT_LSE },
+    };
+    enum output_part part;
+    size_t base;
+    const char *dot = strrchr(name, '.');
+    if (!dot || output_name_part(name, &part, &base))
+        return NULL;
+    for (int i = 0; i < OUTPUT_PARTS; i++)
+        if (strcasecmp(dot + 1, parts[i]) == 0)
+            return parts[i];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcasecmp(dot + 1, others[i].said) == 0)
+            return parts[others[i].part];
+    return NULL;
 }
 
 bool output_name_is_input(const struct output_cases *c, const char *name)

@@ -63,6 +63,10 @@ struct output_name {
  * bytes long. */
 bool output_name_part(const char *name, enum output_part *part, size_t *base);
 
+/* The part that a name ends in, spelt otherwise ("LSE", "out"), "lse" or "o";
+ * NULL: none. */
+const char *output_name_meant(const char *name);
+
 /* Whether it is an input of a case, CASE.q: no output. */
 bool output_name_is_input(const struct output_cases *c, const char *name);
 

@@ -125,8 +125,9 @@ bool outputs_wanted(const char *name)
     const size_t n = sizeof exact - 1;
     enum output_part part;
     size_t base;
-    return output_name_part(name, &part, &base) &&
-           !(base >= n && strncmp(name + base - n, exact, n) == 0);
+    return output_name_meant(name) || /* to be told */
+           (output_name_part(name, &part, &base) &&
+            !(base >= n && strncmp(name + base - n, exact, n) == 0));
 }
 
 /* One name of each side. */
@@ -154,11 +155,19 @@ static enum assay_status no_match(const struct outputs *o, size_t n,
 static void say_left_out(const struct outputs *o, size_t n, size_t first)
 {
     char text[512];
-    snprintf(text, sizeof text,
-             "%.200s: %zu tensor%s left out: no case of the set has that "
-             "recipe; the first is \"%.100s\"",
-             tensors_path(o->file), n, n == 1 ? " is" : "s are",
-             tensors_get(o->file, first)->name);
+    const char *name = tensors_get(o->file, first)->name;
+    const char *meant = output_name_meant(name);
+    if (meant)
+        snprintf(
+            text, sizeof text,
+            "%.200s: %zu tensor%s left out; the first is \"%.100s\", whose "
+            "name must end in .%s to be taken",
+            tensors_path(o->file), n, n == 1 ? " is" : "s are", name, meant);
+    else
+        snprintf(text, sizeof text,
+                 "%.200s: %zu tensor%s left out: no case of the set has that "
+                 "recipe; the first is \"%.100s\"",
+                 tensors_path(o->file), n, n == 1 ? " is" : "s are", name);
     verb_say("validate", text);
 }
 
