@@ -256,10 +256,10 @@ static size_t taken(void)
 void child_limit_memory(size_t bytes)
 {
     struct rlimit now;
-    const size_t has = taken(),
-                 most = bytes > SIZE_MAX - has ? SIZE_MAX : has + bytes;
     if (bytes == 0 || getrlimit(RLIMIT_DATA, &now) != 0)
         return;
+    const size_t has = taken(),
+                 most = bytes > SIZE_MAX - has ? SIZE_MAX : has + bytes;
     if (most < now.rlim_max)
         now.rlim_max = most;
     if (now.rlim_max < now.rlim_cur)

@@ -51,7 +51,9 @@ json_t *json_plain(const char *text)
 static int print(json_t *value, FILE *out, size_t flags)
 {
     int status =
-        value ? json_dumpf(value, out, flags | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17)) : -1;
+        value ? json_dumpf(value, out,
+                           flags | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17))
+              : -1;
     json_decref(value);
     return status == 0 && fputc('\n', out) != EOF && fflush(out) == 0 ? 0 : -1;
 }

@@ -199,16 +199,15 @@ bool buffers_to_device(const struct buffers *b, struct device *device,
         if (!f->content && !f->output)
             continue;
         char *memory = device->calls->alloc(device, whole(f));
-        if (!memory || !device->calls->to_device(
-                           device, memory, b->image + f->offset, whole(f)))
+        if (!memory)
             return false;
         at[i] = memory + f->head;
     }
-    return true;
+    return buffers_fill(b, device, at);
 }
 
-bool buffers_fill_again(const struct buffers *b, struct device *device,
-                        void *const at[BUFFERS])
+bool buffers_fill(const struct buffers *b, struct device *device,
+                  void *const at[BUFFERS])
 {
     for (int i = 0; i < BUFFERS; i++) {
         const struct buffer *f = &b->list[i];

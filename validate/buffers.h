@@ -94,9 +94,9 @@ bool buffers_map(struct buffers *b);
  * device address, NULL where there is none. False: the device says why. */
 bool buffers_to_device(const struct buffers *b, struct device *device,
                        void *at[BUFFERS]);
-/* In the child: what they held at first once more, guards too, or zeros in the
- * inputs alone. */
-bool buffers_fill_again(const struct buffers *b, struct device *device,
+/* In the child: what they hold at first into the device's, guards too; zeros
+ * into the inputs alone. */
+bool buffers_fill(const struct buffers *b, struct device *device,
                         void *const at[BUFFERS]);
 bool buffers_clear_inputs(const struct buffers *b, struct device *device,
                           void *const at[BUFFERS]);

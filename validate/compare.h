@@ -59,7 +59,7 @@ struct compared_times {
 
 struct comparison {
     const struct run_file *a, *b;
-    struct limits limits_a, limits_b; /* of the two runs */
+    struct limits limits_a, limits_b;  /* of the two runs */
     struct record_list list_a, list_b; /* those that are selected */
     struct compared *pairs; /* in the order of A, then what only B has */
     size_t count;

@@ -7,7 +7,8 @@
 #include "validate/locate_scene.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "assay/metrics.h"
 
 /* The sums that a least-squares gain is made of. */
 struct gain_sums {
@@ -90,12 +91,6 @@ static bool state(const struct fit *fit, struct pattern pattern,
     return true;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The least-squares gain of rows n to end of the sample that the median of
  * their own gains explains; the median where that is none. */
 static double common_gain(const struct scene *s, int64_t n, int64_t end)
@@ -105,7 +100,7 @@ static double common_gain(const struct scene *s, int64_t n, int64_t end)
     struct fit unused = { 0 };
     for (int64_t i = n; i < end; i++)
         gains[i - n] = row_gain(s, scene_sampled(s, i));
-    qsort(gains, (size_t)(end - n), sizeof *gains, by_size);
+    assay_sort(end - n, gains);
     const double median = gains[(end - n) / 2];
     for (int64_t i = n; i < end; i++)
         if (add_row(s, i, median, &unused))

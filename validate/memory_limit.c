@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "golden/child.h"
-
 static size_t add(size_t a, size_t b)
 {
     return a > SIZE_MAX - b ? SIZE_MAX : a + b;
@@ -38,9 +36,4 @@ size_t memory_limit_parse(struct argp_state *state, const char *text)
                    "512M or 4G",
                    text);
     return bytes;
-}
-
-void memory_limit_set(size_t bytes)
-{
-    child_limit_memory(bytes);
 }

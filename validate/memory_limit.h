@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How much memory a kernel on the host may take. Private memory that can be
+ * How much memory a kernel on the host may take, for child_limit_memory. Private memory that can be
  * written counts (RLIMIT_DATA), not address space that is only reserved, as
  * threads and sanitizers do by the gibibyte.
  */
@@ -16,9 +16,5 @@ size_t memory_limit_default(size_t buffer_bytes);
 /* "300M": K, M, G and T are powers of 1024; argp_error() on anything else and
  * on less than 1 MiB. */
 size_t memory_limit_parse(struct argp_state *state, const char *text);
-
-/* In a child: from now on it may take so many bytes beyond what it has; 0: no
- * limit. */
-void memory_limit_set(size_t bytes);
 
 #endif

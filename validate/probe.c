@@ -147,6 +147,20 @@ enum assay_status probe_outputs_add(struct probe_outputs *o,
     return ASSAY_OK;
 }
 
+enum assay_status probe_outputs_run(struct probe_outputs *o,
+                                    const struct probe_subject *s,
+                                    struct driver_run *run, bool *ran,
+                                    struct probe_finding *f,
+                                    struct assay_error *err)
+{
+    struct candidate left;
+    enum assay_status st = probe_launch(s, run, ran, &left, f, err);
+    if (st == ASSAY_OK && *ran)
+        st = probe_outputs_add(o, &left, f, err);
+    candidate_free(&left);
+    return st;
+}
+
 void probe_outputs_end(struct probe_outputs *o, const char *when,
                        struct probe_finding *f)
 {

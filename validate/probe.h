@@ -91,6 +91,12 @@ enum assay_status probe_outputs_add(struct probe_outputs *o,
                                     struct candidate *next,
                                     struct probe_finding *f,
                                     struct assay_error *err);
+/* probe_launch, and what came to an end is counted. */
+enum assay_status probe_outputs_run(struct probe_outputs *o,
+                                    const struct probe_subject *s,
+                                    struct driver_run *run, bool *ran,
+                                    struct probe_finding *f,
+                                    struct assay_error *err);
 /* If bits differ the finding says so; `when` is said of the runs. Frees. */
 void probe_outputs_end(struct probe_outputs *o, const char *when,
                        struct probe_finding *f);

@@ -31,12 +31,8 @@ enum assay_status probe_determinism(const struct probe_subject *s,
     enum assay_status st = ASSAY_OK;
     bool ran = true;
     for (long i = 0; st == ASSAY_OK && ran && i < s->runs; i++) {
-        struct candidate left;
         run.process = i == 0 ? DRIVER_NEW_CHILD : DRIVER_SAME_CHILD;
-        st = probe_launch(s, &run, &ran, &left, f, err);
-        if (st == ASSAY_OK && ran)
-            st = probe_outputs_add(&outputs, &left, f, err);
-        candidate_free(&left);
+        st = probe_outputs_run(&outputs, s, &run, &ran, f, err);
         if (st == ASSAY_OK && s->count > 1)
             st = launch_other(s, (size_t)i, err);
     }

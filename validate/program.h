@@ -23,7 +23,7 @@ struct program {
     void *context;
     struct kin before;
     double start, limit; /* seconds; how long it may take, for who asks */
-    bool ended; /* by itself, with this status */
+    bool ended;          /* by itself, with this status */
     int status;
     int left; /* processes that it left running */
 };

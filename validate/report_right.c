@@ -25,7 +25,7 @@ static void name_recipe(const struct result *r, char *text, size_t size)
                 assay_softmax_get(r->recipe->softmax)->name);
 }
 
-/* " recipe mxfp8@nominal costs 3.85e-02", or the range of many. */
+/* "; what the recipes cost is ...", of one or the range of many. */
 static void say_costs(const struct report *r, char *text, size_t size)
 {
     const struct result *least = NULL, *most = NULL;

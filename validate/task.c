@@ -11,7 +11,6 @@
 
 #include "golden/child.h"
 #include "golden/term.h"
-#include "validate/memory_limit.h"
 #include "validate/module.h"
 
 /* What stays from task to task, and what one has of the device. */
@@ -183,7 +182,7 @@ static bool replay_graph(struct hand *h, double *seconds)
     struct device *d = &h->device;
     bool ok = true;
     for (int i = 0; ok && i < REPLAYS; i++)
-        ok = buffers_fill_again(&h->buffers, d, h->at) && d->calls->wait(d) &&
+        ok = buffers_fill(&h->buffers, d, h->at) && d->calls->wait(d) &&
              d->calls->start(d) && d->calls->graph_replay(d) &&
              d->calls->stop(d, seconds);
     return d->calls->graph_release(d) && ok;
@@ -269,7 +268,7 @@ void task_do(void *task)
     h->buffers = t->buffers;
     h->job = t->job;
     memset(h->at, 0, sizeof h->at);
-    memory_limit_set(t->memory_limit);
+    child_limit_memory(t->memory_limit);
     h->device.said[0] = '\0';
     if (h->buffers.file < 0 || buffers_map(&h->buffers))
         run_task(h, t);
